@@ -224,6 +224,15 @@ pub enum Kind {
         /// How many tasks there are of each status.
         counts: Counts,
     },
+    /// The plan of tasks that had not begun was changed.
+    PlanChanged {
+        /// The ids of tasks that wait for others or are done by others.
+        changed: Vec<String>,
+        /// The ids of tasks that the run does not have any more.
+        removed: Vec<String>,
+        /// How many tasks there are of each status.
+        counts: Counts,
+    },
     /// A wave is complete (wave cadence).
     WaveMerged {
         /// Which, from 1.

@@ -71,7 +71,7 @@ pub fn of_session(session: &Path, current: &Path) -> Vec<(String, PathBuf)> {
 
 /// Whether the run in a folder was made for the tasks that a session has now.
 pub fn is_of(run: &Path, session: &Session) -> bool {
-    run_at::plan_of(run).is_some_and(|plan| plan.is_of(session))
+    run_at::is_of(run, session)
 }
 
 /// The tasks that the run in a folder was made for: those of its session, or as the run has kept them where the session has

@@ -6,4 +6,4 @@ pub use crate::dispatch::crew::{Crew, Job, Keys, WorkerEnd, WorkerEvent};
 pub use crate::dispatch::desk::{Desk, News, Next};
 pub use crate::dispatch::dispatcher::{Beginning, Dispatcher};
 pub use crate::dispatch::inbox;
-pub use crate::prepare::newcomer::Growth;
+pub use crate::prepare::newcomer::{Growth, Replanned};

@@ -355,7 +355,7 @@ fn look_seen(
     let bytes = read_regular(&journal).map_err(Failure::disk("read", &journal))?;
     let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
     let plan = history.records().next().and_then(|record| Plan::of_run(record.json, path));
-    let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
+    let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?.amend(replay::events(&history));
     if !plan.is_of(session) {
         return Err(Failure::Changed(format!("the tasks of the session differ from those of its newest run {id}")));
     }
@@ -363,7 +363,14 @@ fn look_seen(
     let mut tasks: Vec<Task> =
         session.tasks.iter().map(|task| Task { findings: None, error: None, ..task.clone() }).collect();
     plan.put_into(&mut tasks);
-    let run = replay::rules_seen(&tasks, graph, id, plan.policy(session), replay::events(&history), see)?;
+    let run = replay::rules_seen(
+        &tasks,
+        graph,
+        id,
+        plan.policy(session),
+        (replay::events(&history), &plan.amended.removed),
+        see,
+    )?;
     Ok((plan, run, history.records().last().map_or(0, |record| record.seq)))
 }
 

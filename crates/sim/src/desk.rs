@@ -241,7 +241,13 @@ impl Desk for SimDesk<'_, '_, '_> {
         let new = (known..known + more).map(|task| world.scenario.new_task(&world.policy, task)).collect();
         // Sealed anew, as where waves are planned, or extended.
         let sealed = (more > 0 && world.chance.once_in(3)).then(|| world.scenario.first(known + more));
-        Some(Ok(Growth { new, priorities: Vec::new(), sealed: sealed.flatten(), workers: Workers::default() }))
+        Some(Ok(Growth {
+            new,
+            priorities: Vec::new(),
+            sealed: sealed.flatten(),
+            workers: Workers::default(),
+            replan: None,
+        }))
     }
 
     fn typed(&mut self, _: &Run, _: Option<&str>) {}

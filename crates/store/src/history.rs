@@ -32,7 +32,7 @@ impl History {
     }
 
     /// The records in their order.
-    pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
+    pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> + Clone {
         self.recovered.records.iter().map(|record| Record {
             seq: record.seq,
             epoch: record.epoch,

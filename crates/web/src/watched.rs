@@ -322,7 +322,7 @@ impl Changed {
                 self.tasks.extend(tasks.into_iter().map(|task| (task, (Pending as u8, None))));
                 return;
             }
-            Kind::TasksAdded { .. } => {
+            Kind::TasksAdded { .. } | Kind::PlanChanged { .. } => {
                 self.reset = true;
                 return;
             }

@@ -141,6 +141,7 @@ impl Board {
             | Kind::TasksAdvised { .. }
             | Kind::TasksAssigned { .. }
             | Kind::TasksAdded { .. }
+            | Kind::PlanChanged { .. }
             | Kind::Checkpoint { .. }
             | Kind::Asks { .. }
             | Kind::Decided { .. }

@@ -55,6 +55,12 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
             (Some(TaskStatus::Skipped), format!("{task} cancelled ({then}): {reason}"))
         }
         Kind::TasksAdded { tasks, .. } => (None, format!("New tasks: {}", tasks.join(", "))),
+        Kind::PlanChanged { changed, removed, .. } => {
+            let named =
+                |what: &str, tasks: &[String]| (!tasks.is_empty()).then(|| format!("{what} {}", tasks.join(", ")));
+            let changes = [named("changed", changed), named("removed", removed)];
+            (None, format!("The plan was edited: {}", changes.into_iter().flatten().collect::<Vec<_>>().join("; ")))
+        }
         Kind::TasksAdvised { tasks, text } => (None, format!("Feedback for {}: {text}", tasks.join(", "))),
         Kind::MachineLimit { workers, waits: true } => {
             (None, format!("Waiting: all runs on this machine share a limit of {workers} workers"))

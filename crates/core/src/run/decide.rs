@@ -23,7 +23,8 @@ impl Run {
                 self.state.clock // time never goes back within an incarnation
             }
         };
-        let at_rest = matches!(input, Input::Edited { .. } | Input::Add { .. } | Input::Replan { .. } | Input::Used { .. });
+        let at_rest =
+            matches!(input, Input::Edited { .. } | Input::Add { .. } | Input::Replan { .. } | Input::Used { .. });
         let mut turn = Turn { run: self, now, events: Vec::new(), standings: Vec::new(), effects: Vec::new() };
         match turn.decide(input) {
             Ok(()) => {

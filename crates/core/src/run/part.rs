@@ -17,7 +17,10 @@ impl Run {
     pub fn part(&self) -> Option<Counts> {
         let part = self.policy.part.as_ref()?;
         let mut counts = Counts::default();
-        part.iter().filter(|task| self.has(**task)).filter_map(|task| self.status(*task)).for_each(|status| *counts.of_mut(status) += 1);
+        part.iter()
+            .filter(|task| self.has(**task))
+            .filter_map(|task| self.status(*task))
+            .for_each(|status| *counts.of_mut(status) += 1);
         Some(counts)
     }
 

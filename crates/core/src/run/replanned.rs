@@ -72,7 +72,8 @@ impl Run {
             next.anew.into_iter().for_each(|(task, new)| self.learn_anew(task, new));
         }
         for id in removed {
-            let is_waiting = |task: &TaskIndex| self.has(*task) && self.state.tasks[task.get()].status == TaskStatus::Pending;
+            let is_waiting =
+                |task: &TaskIndex| self.has(*task) && self.state.tasks[task.get()].status == TaskStatus::Pending;
             if let Some(task) = self.graph.index_of(id.as_str()).filter(is_waiting) {
                 self.state.tasks[task.get()].is_absent = true;
                 self.state.counts.pending -= 1;

@@ -427,7 +427,10 @@ impl<'a> Oracle<'a> {
     /// Whether no one has tried a task, and it waits.
     pub(crate) fn is_untouched(&self, task: usize) -> bool {
         let seen = &self.tasks[task];
-        seen.status == TaskStatus::Pending && seen.attempt == 0 && seen.cancelled.is_none() && !self.gone.contains(&task)
+        seen.status == TaskStatus::Pending
+            && seen.attempt == 0
+            && seen.cancelled.is_none()
+            && !self.gone.contains(&task)
     }
 
     fn replanned(&mut self, changed: &[TaskIndex], removed: &[TaskId]) -> Result<(), String> {

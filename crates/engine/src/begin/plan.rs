@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use team_executor_core::run::{Cadence, KeptWaves, Policy};
 use team_executor_core::{Session, Task, TaskId, TaskIndex, TaskStatus, Timestamp, fnv};
 use team_executor_files::json::{self, Layout, Value, Writer};
-use team_executor_store::records;
+use team_executor_store::records::{self, Amended};
 use team_executor_store::run_folder::project_root;
 
 use crate::conclude;
@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     /// Tasks that were over before the run.
     pub(crate) over: Vec<(String, TaskStatus)>,
     pub(crate) at: Timestamp,
+    /// What the run has made of it since; no part of the record.
+    pub(crate) amended: Amended,
 }
 
 impl Plan {
@@ -82,25 +84,36 @@ impl Plan {
         Some(plan)
     }
 
-    /// Whether the session still has the tasks that the run was made for. Others may have come behind them.
-    pub(crate) fn is_of(&self, session: &Session) -> bool {
-        let first = self.tasks.map_or(session.tasks.len(), |tasks| tasks as usize);
-        let is_planned = |planned: &String| *planned == planned_waves(session, first);
-        first <= session.tasks.len()
-            && self.digest == digest(session, first)
-            && self.planned.as_ref().is_none_or(is_planned)
+    /// The plan as the records behind it have changed it.
+    pub(crate) fn amend<'r>(self, records: impl Iterator<Item = &'r str>) -> Self {
+        Self { amended: records::amended(records), ..self }
     }
 
-    /// Whether the session has exactly the tasks that the run has by these records.
-    pub(crate) fn is_all_of<'r>(&self, session: &Session, records: impl Iterator<Item = &'r str>) -> bool {
-        let first = self.tasks.map_or(session.tasks.len(), |tasks| tasks as usize);
-        self.is_of(session) && first + records::added(records) == session.tasks.len()
+    /// Whether the session still has the tasks that the run has. Others may have come behind them.
+    pub(crate) fn is_of(&self, session: &Session) -> bool {
+        let (first, known) = self.last(session);
+        let is_planned = |planned: &String| *planned == planned_waves(session, first);
+        first <= session.tasks.len() && known == digest(session, first) && self.planned.as_ref().is_none_or(is_planned)
+    }
+
+    /// How many tasks there were when the plan was changed last, and what makes them the same.
+    fn last(&self, session: &Session) -> (usize, &str) {
+        match &self.amended.last {
+            Some(mark) => (mark.tasks as usize, &mark.digest),
+            None => (self.tasks.map_or(session.tasks.len(), |tasks| tasks as usize), &self.digest),
+        }
+    }
+
+    /// Whether the session has exactly the tasks that the run has.
+    pub(crate) fn is_all_of(&self, session: &Session) -> bool {
+        self.is_of(session) && self.last(session).0 + self.amended.behind == session.tasks.len()
     }
 
     /// The tasks that the run did not begin with.
     pub(crate) fn later(&self, session: &Session) -> BTreeSet<TaskIndex> {
-        let all = (0..).map(TaskIndex).take(session.tasks.len());
-        all.skip(self.tasks.map_or(session.tasks.len(), |first| first as usize)).collect()
+        let gone = self.amended.removed.iter().filter(|id| !self.amended.added.contains(*id)).count();
+        let first = self.tasks.map_or(session.tasks.len(), |first| (first as usize).saturating_sub(gone));
+        (0..).map(TaskIndex).take(session.tasks.len()).skip(first).collect()
     }
 
     /// Gives tasks the status that they had before the run.
@@ -148,6 +161,7 @@ impl Plan {
                 .filter_map(|entry| Some((entry.name().into_owned(), TaskStatus::from_word(&entry.value.as_text()?)?)))
                 .collect(),
             at: Timestamp::from_micros(number("at")?),
+            amended: Amended::default(),
         })
     }
 }
@@ -211,6 +225,7 @@ mod tests {
             tasks: Some(2),
             over: vec![("任务".to_owned(), TaskStatus::Completed), ("2".to_owned(), TaskStatus::Skipped)],
             at: Timestamp::from_micros(5),
+            amended: Amended::default(),
         };
         assert_eq!(Plan::read(&plan.write()), Some(plan.clone()));
         let older = Plan { waves: KeptWaves::Computed, planned: None, tasks: None, ..plan };

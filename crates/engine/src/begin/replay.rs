@@ -1,6 +1,6 @@
 //! From the plan and the records of a run to where it stands. Nothing is opened, written or started here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use team_executor_beneath::read_regular;
@@ -22,7 +22,9 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &History) -
     let mut session = options.session.clone();
     take_reported(&mut session, options, plan);
     plan.put_into(&mut session.tasks);
-    let rules = rules(&session.tasks, &options.graph, run, policy(options, plan), events(all))?;
+    let gone = &plan.amended.removed;
+    let policy = policy(options, plan);
+    let rules = rules_seen(&session.tasks, &options.graph, run, policy, (events(all), gone), &mut |_, _, _| {})?;
     Ok((session, rules))
 }
 
@@ -48,7 +50,7 @@ fn take_reported(session: &mut Session, options: &Options, plan: &Plan) {
 }
 
 /// The records behind the plan.
-pub(crate) fn events(history: &History) -> impl Iterator<Item = &str> {
+pub(crate) fn events(history: &History) -> impl Iterator<Item = &str> + Clone {
     history.records().skip(1).map(|record| record.json)
 }
 
@@ -109,25 +111,29 @@ pub fn rules<'r>(
     graph: &Graph,
     run: &str,
     policy: Policy,
-    all: impl Iterator<Item = &'r str>,
+    all: impl Iterator<Item = &'r str> + Clone,
 ) -> Result<Run, Failure> {
-    rules_seen(tasks, graph, run, policy, all, &mut |_, _, _| {})
+    rules_seen(tasks, graph, run, policy, (all, &HashSet::new()), &mut |_, _, _| {})
 }
 
-/// The same; each event is shown with the rules before it and its record.
+/// The same; these tasks are removed besides, and each event is shown with the rules before it and its record.
 pub(crate) fn rules_seen<'r>(
     tasks: &[Task],
     graph: &Graph,
     run: &str,
     policy: Policy,
-    all: impl Iterator<Item = &'r str>,
+    (all, gone): (impl Iterator<Item = &'r str> + Clone, &HashSet<String>),
     see: &mut dyn FnMut(&Run, &Event, &str),
 ) -> Result<Run, Failure> {
     let mut rules = Run::new(tasks, graph.clone(), policy)
         .map_err(|error| Failure::Changed(format!("the run {run} cannot go on: {error}")))?;
+    let mut amended = records::amended(all.clone());
+    amended.removed.extend(gone.iter().cloned());
     for record in all {
-        let event = records::read(record, |id| graph.index_of(id))?;
-        see(&rules, &event, record);
+        let event = records::read(record, |id| amended.index(id, graph.index_of(id)))?;
+        if event.task() != Some(records::GONE) {
+            see(&rules, &event, record);
+        }
         rules.apply(&event);
     }
     Ok(rules)

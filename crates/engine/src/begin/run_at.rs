@@ -4,7 +4,8 @@ mod find;
 mod open;
 
 pub(crate) use self::find::{
-    Done, all, closed, durable, finished, is_nameless, must_be_whole, nameless, newest, newest_of_all, plan_of, plans,
+    Done, all, amended_plan_of, closed, durable, finished, is_nameless, is_of, must_be_whole, nameless, newest,
+    newest_of_all, plans,
 };
 pub(crate) use self::open::{Opened, hold, make_runs, open, reopen};
 

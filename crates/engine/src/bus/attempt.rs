@@ -67,7 +67,7 @@ impl Attempt {
         let unreadable = |error: std::io::Error| Refusal::new(format!("{}: {error}", journal.display()), help);
         let first = glance::first(&journal).map_err(unreadable)?;
         let plan = first.and_then(|record| Plan::of_run(&record, &self.run));
-        let plan = plan.filter(|plan| plan.session == self.session && plan.is_of(session));
+        let plan = plan.filter(|plan| plan.session == self.session && run_at::is_of(&self.run, session));
         let is_own = plan.is_some_and(|plan| run_at::key(&id, plan.at, &self.task, self.number) == self.key);
         let last = glance::last(&journal, records::at_work(&self.task, self.number)).map_err(unreadable)?;
         let index = graph.index_of(&self.task).filter(|_| is_own && last == Some(true));
@@ -199,6 +199,7 @@ mod tests {
             tasks: Some(2),
             over: vec![],
             at,
+            amended: records::Amended::default(),
         };
         let plan = plan.write();
         let work = Work { task: TaskIndex(0), attempt: 2 };

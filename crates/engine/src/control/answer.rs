@@ -105,6 +105,10 @@ fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<
             return tasks.iter().map(|task| format!("{} will run again", id(*task))).collect();
         }
         Event::Added { tasks, .. } => return tasks.iter().map(|task| format!("{} is added", id(*task))).collect(),
+        Event::Replanned { changed, removed, .. } => {
+            let changed = changed.iter().map(|task| format!("{}: its plan is changed", id(*task)));
+            return changed.chain(removed.iter().map(|task| format!("{task} is removed"))).collect();
+        }
         Event::Skipped { task, reason, .. } => format!("{} is skipped: {}", id(*task), run.explain(reason)),
         Event::Cancelled { work, then, .. } => {
             let becomes = match then {

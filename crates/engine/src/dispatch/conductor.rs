@@ -22,7 +22,7 @@ use team_executor_core::{Task, TaskIndex, Timestamp};
 use team_executor_store::{DiskFile, Journal, JournalError, Seq, records};
 
 use crate::diagnostics;
-use crate::prepare::newcomer::Growth;
+use crate::prepare::newcomer::{Growth, Replanned};
 use crate::prepare::worker::Workers;
 
 /// How many attempts are made durable ahead of time.
@@ -99,15 +99,26 @@ impl<F: DiskFile> Conductor<F> {
         }
     }
 
-    /// The plan has more tasks, which the run is to be told of. Gives back which.
-    pub fn extend(&mut self, growth: Growth) -> Result<Vec<TaskIndex>, NotTheGraph> {
-        let Growth { new, priorities, sealed, workers } = growth;
+    /// The plan has changed, which the run is to be told of. Gives back what it is told.
+    pub fn extend(&mut self, growth: Growth, now: Timestamp) -> Result<Vec<Input>, NotTheGraph> {
+        let Growth { new, priorities, sealed, workers, replan } = growth;
         let ids: Vec<Box<str>> = new.iter().map(|new| new.task.id.as_str().into()).collect();
         priorities.into_iter().for_each(|(task, priority)| self.rules.prioritise(task, priority));
         let tasks = self.rules.extend(new, sealed)?;
         self.ids.extend(ids);
         self.workers = workers;
-        Ok(tasks)
+        let mut inputs = Vec::new();
+        if !tasks.is_empty() {
+            inputs.push(Input::Add { now, tasks });
+        }
+        if let Some(Replanned { next, changed, removed, plan }) = replan {
+            self.rules.plan_next(next)?;
+            inputs.push(Input::Replan { now, changed, removed, plan });
+        }
+        if !inputs.is_empty() {
+            inputs.push(Input::Woke { now });
+        }
+        Ok(inputs)
     }
 
     /// The worker of a task has ended. Commands that check what it delivered end later.

@@ -245,7 +245,8 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         for message in self.inbox.take() {
             match message {
                 Message::Tree(news) => inputs.extend(self.tree(*news)?),
-                Message::Edited => inputs.extend(self.edited()?),
+                // First: what it was compared with is how the run stands now.
+                Message::Edited => drop(inputs.splice(0..0, self.edited()?)),
                 message => inputs.extend(self.told(message)?),
             }
         }

@@ -168,6 +168,7 @@ fn table(path: &Path) -> Option<Vec<u8>> {
 fn expected(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Result<String, Box<Check>> {
     let unknown = |says: String, help: &str| Box::new(Check::bad("views", says, help));
     let plan = texts.first().and_then(|first| Plan::read(first));
+    let plan = plan.map(|plan| plan.amend(texts.iter().skip(1).copied()));
     let plan = plan.ok_or_else(|| unknown("their right content is unknown".to_owned(), "see the journal above"))?;
     if !plan.is_of(session) {
         let says = "the tasks of the session differ from those of the run".to_owned();

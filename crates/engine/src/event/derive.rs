@@ -8,6 +8,7 @@ use team_executor_core::run::{
 };
 use team_executor_core::{Session, TaskIndex, Timestamp, Verdict};
 use team_executor_store::Seq;
+use team_executor_store::records::GONE;
 
 use super::{Counts, Event, Kind, ToReview, VERSION};
 use crate::circumstances::no_quota_until;
@@ -39,6 +40,9 @@ impl Scene<'_> {
     /// Tells the events of a record, in order.
     pub(crate) fn derive(&self, happened: Happened, tell: &mut dyn FnMut(Event)) {
         let Happened { seq, event, standing, asks } = happened;
+        if event.task() == Some(GONE) {
+            return;
+        }
         let mut telling = Telling { seq, part: 0, at: event.at(), tell };
         self.derive_kinds(event, standing, &mut telling);
         match asks {
@@ -102,6 +106,11 @@ impl Scene<'_> {
             E::Paused { reason: run::PauseReason::Told(reason), .. } => Kind::Paused { reason },
             E::Cancelled { work, then, reason, .. } => Kind::TaskCancelled { task: self.id(work.task), then, reason },
             E::Added { tasks, .. } => Kind::TasksAdded { tasks: self.ids(tasks), counts },
+            E::Replanned { changed, removed, .. } => Kind::PlanChanged {
+                changed: self.ids(changed),
+                removed: removed.iter().map(ToString::to_string).collect(),
+                counts,
+            },
             E::Advised { tasks, text, .. } => Kind::TasksAdvised { tasks: self.ids(tasks), text },
             E::Assigned { tasks, to: run::Assignment { agent, model }, .. } => {
                 Kind::TasksAssigned { tasks: self.ids(tasks), agent, model }
@@ -185,11 +194,11 @@ impl Scene<'_> {
     }
 
     fn id(&self, task: TaskIndex) -> String {
-        self.session.tasks[task.get()].id.to_string()
+        self.session.tasks.get(task.get()).map(|task| task.id.to_string()).unwrap_or_default()
     }
 
     fn ids(&self, tasks: Vec<TaskIndex>) -> Vec<String> {
-        tasks.into_iter().map(|task| self.id(task)).collect()
+        tasks.into_iter().filter(|task| *task != GONE).map(|task| self.id(task)).collect()
     }
 }
 

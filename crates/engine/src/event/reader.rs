@@ -2,14 +2,15 @@
 //! records.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{self, NewTask, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, Timestamp};
 use team_executor_files::load_ignoring_results;
+use team_executor_store::records::{self, Amended};
 use team_executor_store::run_folder::folder_name;
-use team_executor_store::{DiskFolder, Seq, records};
+use team_executor_store::{DiskFolder, Seq};
 
 use super::Event;
 use super::derive::{self, Scene};
@@ -24,6 +25,8 @@ pub struct Reader<'s> {
     session: Cow<'s, Session>,
     graph: Cow<'s, Graph>,
     plan: Option<Plan>,
+    /// What the run has made of its plan, as far as that was asked for.
+    amended: Amended,
     /// The folder of the run, and its name.
     folder: PathBuf,
     run: String,
@@ -37,7 +40,16 @@ impl<'s> Reader<'s> {
     pub fn new(session: &'s Session, graph: &'s Graph, folder: &Path) -> Self {
         let run = run_at::name_of(folder);
         let (session, graph) = (Cow::Borrowed(session), Cow::Borrowed(graph));
-        Self { session, graph, plan: None, folder: folder.to_owned(), run, rules: None, agents: BTreeMap::new() }
+        Self {
+            session,
+            graph,
+            plan: None,
+            amended: Amended::default(),
+            folder: folder.to_owned(),
+            run,
+            rules: None,
+            agents: BTreeMap::new(),
+        }
     }
 
     /// Takes the next record, and tells its events if it is asked to.
@@ -50,10 +62,10 @@ impl<'s> Reader<'s> {
             self.rules = Some(rules);
             return Ok(());
         }
-        let mut event = records::read(record, |id| self.graph.index_of(id));
-        if let Err(records::Unreadable::Task(_)) = event {
+        let mut event = self.read(record);
+        if let Err(records::Unreadable::Task(_)) | Ok(run::Event::Replanned { .. }) = event {
             self.read_again()?;
-            event = records::read(record, |id| self.graph.index_of(id));
+            event = self.read(record);
         }
         let event = event?;
         let Some(rules) = &mut self.rules else { return Ok(()) };
@@ -91,17 +103,36 @@ impl<'s> Reader<'s> {
         self.rules.as_ref().is_some_and(|rules| *rules.stage() == Stage::Finished)
     }
 
-    /// Tasks were added since the session was read: it is read again, and has them behind the others.
+    fn read(&self, record: &str) -> Result<run::Event, records::Unreadable> {
+        records::read(record, |id| self.graph.index_of(id).or_else(|| self.amended.index(id, None)))
+    }
+
+    /// The plan was changed since the session was read: it is read again, and has new tasks behind the others. Those that were
+    /// removed keep their places.
     fn read_again(&mut self) -> Result<(), Failure> {
         let (Some(plan), Some(rules)) = (&self.plan, &mut self.rules) else { return Ok(()) };
+        let Some(plan) = run_at::amended_plan_of(&self.folder).filter(|now| now.session == plan.session) else {
+            return Ok(());
+        };
         let folder = DiskFolder::open(&plan.session).ok();
         let loaded = folder.and_then(|folder| {
             load_ignoring_results(&folder, &folder_name(&plan.session), None).session.filter(|(now, _)| plan.is_of(now))
         });
-        let Some((session, graph)) = loaded else { return Ok(()) };
-        let new = session.tasks.iter().skip(self.session.tasks.len()).map(NewTask::plain).collect();
+        self.amended = plan.amended;
+        let Some((mut session, _)) = loaded else { return Ok(()) };
+        let (known, new): (Vec<Task>, Vec<Task>) =
+            session.tasks.into_iter().partition(|task| self.graph.index_of(task.id.as_str()).is_some());
+        let known: HashMap<&str, &Task> = known.iter().map(|task| (task.id.as_str(), task)).collect();
+        let kept = |own: &Task| match known.get(own.id.as_str()) {
+            Some(task) => (*task).clone(),
+            None => Task { dependencies: Vec::new(), ..own.clone() },
+        };
+        let tasks: Vec<Task> = self.session.tasks.iter().map(kept).chain(new.iter().cloned()).collect();
+        let plain = new.iter().map(NewTask::plain).collect();
+        session.tasks = tasks;
+        let Some(graph) = Graph::seal(&session.tasks).graph else { return Ok(()) };
         rules
-            .extend(new, Some(graph.clone()))
+            .extend(plain, Some(graph.clone()))
             .map_err(|error| Failure::Changed(format!("the run {} cannot be followed any more: {error}", self.run)))?;
         (self.session, self.graph) = (Cow::Owned(session), Cow::Owned(graph));
         Ok(())
@@ -109,7 +140,13 @@ impl<'s> Reader<'s> {
 
     fn begin(&mut self, record: &str) -> Result<(Run, Timestamp), Failure> {
         let plan = Plan::of_run(record, &self.folder);
-        let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
+        let mut plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
+        if !plan.is_of(&self.session)
+            && let Some(now) = run_at::amended_plan_of(&self.folder)
+        {
+            self.amended = now.amended.clone();
+            plan = now;
+        }
         if !plan.is_of(&self.session) {
             return Err(Failure::Changed(format!(
                 "the tasks of the session differ from those of its run {}",

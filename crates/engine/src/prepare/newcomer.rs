@@ -3,8 +3,8 @@
 
 use std::fmt::Debug;
 
-use team_executor_core::run::{Assignment, Budget, TaskPolicy};
-use team_executor_core::{Graph, Priority, Session, TaskIndex};
+use team_executor_core::run::{Assignment, Budget, NextPlan, PlanMark, TaskPolicy};
+use team_executor_core::{Graph, Priority, Session, TaskId, TaskIndex};
 
 use super::worker::{Worker, Workers};
 
@@ -36,7 +36,7 @@ pub struct Choice {
     pub scope: Option<Vec<String>>,
 }
 
-/// What a plan has more than its run.
+/// How a plan differs from that of its run.
 #[derive(Debug)]
 pub struct Growth {
     /// The tasks, and what is chosen for them.
@@ -47,4 +47,19 @@ pub struct Growth {
     pub sealed: Option<Graph>,
     /// Who does which task, these included.
     pub workers: Workers,
+    /// What becomes of tasks that no one has tried.
+    pub replan: Option<Replanned>,
+}
+
+/// How the plan of tasks is changed that no one has tried.
+#[derive(Debug)]
+pub struct Replanned {
+    /// The plan from then on.
+    pub next: NextPlan,
+    /// Those that wait for others or are done by others.
+    pub changed: Vec<TaskIndex>,
+    /// Those that are not there any more.
+    pub removed: Vec<TaskId>,
+    /// What makes it the same.
+    pub plan: PlanMark,
 }

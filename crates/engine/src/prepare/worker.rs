@@ -81,10 +81,22 @@ impl Workers {
 
     /// Gives the next task to workers of whom the first that can be used does it. Those that are known are not doubled.
     pub fn assign_to(&mut self, workers: Vec<Worker>) {
+        let chain = self.chain_to(workers);
+        self.assign(chain);
+    }
+
+    /// Gives a task that no one has tried to other workers.
+    pub fn reassign(&mut self, task: TaskIndex, workers: Vec<Worker>) {
+        let chain = self.chain_to(workers);
+        if let Some(of) = self.of.get_mut(task.get()) {
+            *of = chain;
+        }
+    }
+
+    fn chain_to(&mut self, workers: Vec<Worker>) -> usize {
         let chain: Vec<usize> = workers.into_iter().map(|worker| self.known(worker)).collect();
         let known = self.chains.iter().position(|one| *one == chain);
-        let chain = known.unwrap_or_else(|| self.chain(chain));
-        self.assign(chain);
+        known.unwrap_or_else(|| self.chain(chain))
     }
 
     fn known(&mut self, worker: Worker) -> usize {

@@ -126,10 +126,13 @@ impl Isolation {
 
     /// A task was added.
     pub(crate) fn learn(&mut self, task: TaskIndex, is_isolated: bool, scope: Option<Vec<String>>) {
+        self.settings.scopes.remove(&task);
         self.settings.scopes.extend(scope.map(|scope| (task, scope)));
         let others = self.settings.others;
-        self.settings.isolated.resize(task.get(), others);
-        self.settings.isolated.push(is_isolated);
+        if self.settings.isolated.len() <= task.get() {
+            self.settings.isolated.resize(task.get() + 1, others);
+        }
+        self.settings.isolated[task.get()] = is_isolated;
     }
 
     pub(crate) const fn trees(&self) -> &Trees {

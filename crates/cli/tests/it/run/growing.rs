@@ -112,10 +112,13 @@ fn illegal_edit_is_refused_until_it_is_corrected() {
     for (text, why) in [
         (format!("{before}{}", row("C", "X")), "the session has errors; `validate` shows them"),
         (
-            before.replace("B,,Do it,A,", "B,,Do it,,"),
-            "'B' has another role, mode or other dependencies than in the run",
+            before.replace("A,,Do it,,,csv-wave,worker", "A,,Do it,,,csv-wave,other"),
+            "'A' has begun, and keeps its role, mode and dependencies",
         ),
-        (before.replace(&row("B", "A"), ""), "'B' was removed, and the run has it"),
+        (
+            format!("id{}{}", before.split_once("id").unwrap().1.lines().next().unwrap(), "\n") + &row("B", ""),
+            "'A' has begun, and cannot be removed",
+        ),
         (before.replace(&row("B", "A"), &format!("{}{}", row("C", "A"), row("B", "A"))), "'C' is not behind the tasks"),
     ] {
         std::fs::write(&table, &text).expect("a table");
@@ -152,6 +155,95 @@ fn edited_text_counts_for_tasks_that_were_never_tried() {
     assert_eq!(end(executor).0, Some(0));
     let prompts = read(waiting.world.dir().join("prompts"));
     assert!(prompts.contains("Do it at last") && !prompts.contains("with care"), "{prompts}");
+}
+
+/// The session's table with other rows for what waits.
+fn rewrite(world: &World, change: impl FnOnce(String) -> String) {
+    let table = world.dir().join("S/tasks.csv");
+    std::fs::write(&table, change(read(&table))).expect("a table");
+}
+
+/// R: N-02
+#[test]
+fn edited_dependencies_and_roles_count_while_a_run_goes_on() {
+    let mut waiting = waiting();
+    waiting.worker = format!("echo $TEAM_EXECUTOR_TASK $TEAM_EXECUTOR_ROLE >> roles; {}", waiting.worker);
+    let executor = waiting.start();
+    let world = &waiting.world;
+    rewrite(world, |table| {
+        table.replace("B,,Do it,A,,csv-wave,worker", "B,,Do it,C,,csv-wave,other")
+            + "C,,Do it,,,csv-wave,worker,,pending,,\n"
+    });
+    // B does not wait for A any more, but for a new task.
+    limited_until("all but A are done", || (order(world) == ["A", "C", "B"]).then_some(()));
+    let status = ask(world, &["status"]);
+    assert!(status.code == Some(0) && status.stdout.contains("2/3 completed"), "{status}");
+    waiting.gate.open();
+    assert_eq!(end(executor).0, Some(0));
+    assert!(read(world.dir().join("roles")).contains("B other\n"));
+    assert_eq!(column(world, "status"), ["completed"; 3]);
+    assert_eq!(column(world, "deps"), ["", "C", ""]);
+    let journal = read(folder(world).join(".executor/journal"));
+    assert_eq!(journal.matches("\"type\":\"replanned\"").count(), 1, "{journal}");
+    let again = run(world, "exit 9", &[]);
+    assert!(again.code == Some(0) && again.stdout.contains("is finished; nothing was done"), "{again}");
+}
+
+/// R: N-02
+#[test]
+fn removed_task_is_gone_and_its_id_stays_used() {
+    let mut waiting = waiting();
+    let mut command = waiting.world.command(&arguments("--session=S", &waiting.worker, &[]));
+    command.env("COLUMNS", "300").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut executor = command.spawn().expect("it starts");
+    waiting.pulse.wait_alive(1);
+    let world = &waiting.world;
+    let row = "B,,Do it,A,,csv-wave,worker,,pending,,\n";
+    rewrite(world, |table| table.replace(row, "C,,Do it,A,,csv-wave,worker,,pending,,\n"));
+    wait_for(&mut executor, "The plan was edited: removed B");
+    rewrite(world, |table| table + row);
+    wait_for(&mut executor, "'B' was removed from this run; give the new task another id");
+    rewrite(world, |table| table.replace(row, ""));
+    waiting.gate.open();
+    assert_eq!(end(executor).0, Some(0));
+    assert_eq!(order(world), ["A", "C"]);
+    assert_eq!(column(world, "id"), ["A", "C"]);
+    assert!(!read(world.dir().join("S/tasks.csv")).contains("\nB,"), "it does not come back");
+    let status = ask(world, &["status"]);
+    assert!(status.stdout.contains("2/2 completed"), "{status}");
+}
+
+/// R: N-02
+#[test]
+fn kill_9_right_after_a_plan_was_edited_loses_nothing_of_it() {
+    let mut waiting = waiting();
+    let mut command = waiting.world.command(&arguments("--session=S", &waiting.worker, &[]));
+    command.env("COLUMNS", "300").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let table = waiting.world.dir().join("S/tasks.csv");
+    std::fs::write(&table, read(&table) + "C,,Do it,B,,csv-wave,worker,,pending,,\n").expect("a table");
+    let mut executor = command.spawn().expect("it starts");
+    waiting.pulse.wait_alive(1);
+    let world = &waiting.world;
+    rewrite(world, |table| {
+        table.replace("B,,Do it,A,,csv-wave,worker,,pending,,\n", "").replace("C,,Do it,B,", "C,,Do it,A,")
+    });
+    wait_for(&mut executor, "The plan was edited: changed C; removed B");
+    executor.kill().expect("it is killed");
+    end(executor);
+    waiting.pulse.wait_dead();
+    let status = ask(world, &["status"]);
+    assert_eq!(status.code, Some(0), "{status}");
+    let done = run(world, DID, &[]);
+    assert_eq!(done.code, Some(0), "{done}");
+    assert_eq!(
+        (column(world, "id"), column(world, "status")),
+        (vec!["A".to_owned(), "C".to_owned()], vec!["completed".to_owned(); 2])
+    );
+    let events = ask(world, &["events"]);
+    assert!(
+        events.code == Some(0) && events.stdout.contains("The plan was edited: changed C; removed B\n"),
+        "{events}"
+    );
 }
 
 /// A coordinator that writes the files of a session while it is run: by turns into the file and over it.

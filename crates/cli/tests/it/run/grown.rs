@@ -50,6 +50,12 @@ fn waiting_task_can_wait_for_an_added_one() {
     assert!(["B\nD\nC\n", "D\nB\nC\n"].contains(&order.as_str()), "{order}");
 }
 
+/// Nothing waits for B any more, and it is gone.
+fn remove_b(table: &str) -> String {
+    let rows = table.lines().filter(|line| !line.starts_with("B,"));
+    rows.map(|line| line.replace("C,,Do it,B,", "C,,Do it,,") + "\n").collect()
+}
+
 #[test]
 fn change_of_what_ran_is_refused_and_nothing_is_started() {
     let world = open();
@@ -63,10 +69,12 @@ fn change_of_what_ran_is_refused_and_nothing_is_started() {
             "'A' has begun, so it cannot wait for a task that is new",
         ),
         (
-            table.replace("C,,Do it,B,", "C,,Do it,A,"),
-            "the tasks or dependencies of the session have changed since the run",
+            table.replace("A,,Do it,,,csv-wave,worker", "A,,Do it,,,csv-wave,other"),
+            "'A' has begun, so its place in the",
         ),
-        (table.replace("A,,Do it", &format!("{row}A,,Do it")), "Only new tasks behind the others are taken over"),
+        (table.replace("B,,Do it,A,", "B,,Do it,,"), "'B' has begun, so its place in the"),
+        (remove_b(&table), "'B' has begun, so its place in the"),
+        (table.replace("A,,Do it", &format!("{row}A,,Do it")), "'A' stands behind new tasks, which belong behind"),
         (format!("{table}{}", row.replace("D,,Do it,", "D,,Do it,X")), "X"),
         (format!("{table}{}", row.replace("D,,Do it,", "D,,Do it,D")), "D"),
     ] {
@@ -91,4 +99,33 @@ fn kill_9_right_after_tasks_were_added_loses_none() {
     assert_eq!(column(&world, "status"), ["completed"; 4]);
     let journal = read(folder(&world).join(".executor/journal"));
     assert_eq!(journal.matches("\"type\":\"added\"").count(), 1, "once");
+}
+
+/// What tasks wait for that no one has tried, who does them, and whether they are there.
+/// R: N-02
+#[test]
+fn changed_plan_of_untried_tasks_counts_at_the_next_start() {
+    let world = open();
+    let path = world.dir().join("S/tasks.csv");
+    let table = read(&path);
+    append(&world, "D,,Do it,,,csv-wave,worker,,pending,,\n");
+    let swapped = read(&path).replace("C,,Do it,B,,csv-wave,worker", "C,,Do it,\"B;D\",,csv-wave,other");
+    std::fs::write(&path, swapped + "E,,Do it,C,,csv-wave,worker,,pending,,\n").expect("a table");
+    let worker = "echo $TEAM_EXECUTOR_TASK $TEAM_EXECUTOR_ROLE >> order; echo did $TEAM_EXECUTOR_TASK";
+    let killed = run(&world, "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 99", &["-c", "1", "--only", "B"]);
+    assert_ne!(killed.code, Some(0), "{killed}\n{table}");
+    // Another change: what was added goes, and what waited for it does not wait any more.
+    let changed = read(&path).replace("D,,Do it,,,csv-wave,worker,,pending,,\n", "").replace("\"B;D\"", "B");
+    std::fs::write(&path, changed).expect("a table");
+    let done = run(&world, worker, &["-c", "1"]);
+    assert_eq!(done.code, Some(0), "{done}");
+    let mut order: Vec<String> = read(world.dir().join("order")).lines().map(str::to_owned).collect();
+    order.sort();
+    assert_eq!(order, ["B worker", "C other", "E worker"]);
+    assert_eq!(column(&world, "id"), ["A", "B", "C", "E"]);
+    assert_eq!(column(&world, "status"), ["completed"; 4]);
+    let journal = read(folder(&world).join(".executor/journal"));
+    assert_eq!(journal.matches("\"type\":\"replanned\"").count(), 2, "{journal}");
+    let again = run(&world, "exit 9", &[]);
+    assert!(again.code == Some(0) && again.stdout.contains("is finished; nothing was done"), "{again}");
 }

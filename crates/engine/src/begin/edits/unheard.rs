@@ -19,19 +19,20 @@ pub(crate) fn unheard(options: &Options, known: &[Task], rules: &Run) -> Option<
     let Some((now, _)) = loaded.session.filter(|_| !loaded.findings.has_errors()) else {
         return Some("the session was edited and has errors; `validate` shows them".to_owned());
     };
-    let then = known;
+    let index = |task: &Task| rules.graph().index_of(task.id.as_str());
+    let then: Vec<&Task> = known.iter().filter(|task| index(task).is_some_and(|task| rules.is_there(task))).collect();
     let is_same = |(a, b): (&Task, &Task)| a.id == b.id && a.role == b.role && a.dependencies == b.dependencies;
-    if then.len() != now.tasks.len() || !then.iter().zip(&now.tasks).all(is_same) {
-        return Some("tasks, roles or dependencies of the session were edited, which a run does not take".to_owned());
+    if then.len() != now.tasks.len() || !then.iter().copied().zip(&now.tasks).all(is_same) {
+        return Some("tasks, roles or dependencies were edited, and the executor has not taken that in".to_owned());
     }
     let is_open = |index: TaskIndex| rules.status(index).is_some_and(|status| !status.is_over());
-    let edited = |(index, (then, now)): &(TaskIndex, (&Task, &Task))| {
+    let edited = |(then, now): &(&Task, &Task)| {
         let says_else =
             (&then.title, &then.description, &then.context_from) != (&now.title, &now.description, &now.context_from);
-        is_open(*index) && (says_else || now.status == TaskStatus::Skipped)
+        index(then).is_some_and(is_open) && (says_else || now.status == TaskStatus::Skipped)
     };
-    let all = (0..).map(TaskIndex).zip(then.iter().zip(&now.tasks)).filter(edited);
-    let names: Vec<&str> = all.map(|(_, (task, _))| task.id.as_str()).collect();
+    let all = then.iter().copied().zip(&now.tasks).filter(edited);
+    let names: Vec<&str> = all.map(|(task, _)| task.id.as_str()).collect();
     let more = match names.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),

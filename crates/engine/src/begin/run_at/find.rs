@@ -12,6 +12,7 @@ use team_executor_store::{Derived, History, Holder, examine, recover};
 
 use super::{RENDERED, archive, name_of, runs, session_name};
 use crate::begin::plan::Plan;
+use crate::begin::replay::events;
 use crate::options::Failure;
 use crate::render::views::TASKS;
 
@@ -41,8 +42,8 @@ pub(crate) fn finished(session: &Session, (folder, current): (&Path, &Path), run
         return None;
     }
     let history = History::read(bytes).ok()?;
-    let plan = Plan::of_run(history.records().next()?.json, &path)?;
-    let is_other = !plan.is_all_of(session, history.records().map(|record| record.json));
+    let plan = Plan::of_run(history.records().next()?.json, &path)?.amend(events(&history));
+    let is_other = !plan.is_all_of(session);
     Some(Done { id, path, plan, history, is_other })
 }
 
@@ -79,6 +80,18 @@ pub(crate) fn plan_of(run: &Path) -> Option<Plan> {
     let record = recovered.records.first()?;
     let json = std::str::from_utf8(&bytes[record.json.clone()]).ok()?;
     Plan::of_run(json, run)
+}
+
+/// The same, as the run has changed it since.
+pub(crate) fn amended_plan_of(run: &Path) -> Option<Plan> {
+    let history = History::read(read_regular(&run.join(EXECUTOR).join(JOURNAL)).ok()?).ok()?;
+    Some(Plan::of_run(history.records().next()?.json, run)?.amend(events(&history)))
+}
+
+/// Whether the run in a folder has the tasks that a session has now. Most plans are never changed: all of the journal is read
+/// only where it matters.
+pub(crate) fn is_of(run: &Path, session: &Session) -> bool {
+    plan_of(run).is_some_and(|plan| plan.is_of(session)) || amended_plan_of(run).is_some_and(|plan| plan.is_of(session))
 }
 
 /// What may hold the newest run of a session and cannot be looked into for want of permission: the folder of all runs, or

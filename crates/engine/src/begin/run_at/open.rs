@@ -15,8 +15,10 @@ use team_executor_store::run_folder::{
 use team_executor_store::{History, Holder, Journal, Lock, RealDisk, RealFile, file_system, records, recover};
 
 use super::{RunAt, must_be_whole, nameless, newest, open_folder, runs, session_name, sign};
+use crate::begin::edits::Replan;
 use crate::begin::hold::{Hold, Reopened, lock};
 use crate::begin::plan::{Plan, digest, planned_waves};
+use crate::begin::replay::events;
 use crate::clock;
 use crate::conclude::Results;
 use crate::conclude::artifacts::FOLDER;
@@ -41,6 +43,8 @@ pub(crate) struct Opened {
     pub(crate) torn: bool,
     /// Data that an earlier incarnation gave to the system may be lost.
     pub(crate) rebooted: bool,
+    /// What of the plan was changed meanwhile.
+    pub(crate) replan: Option<Replan>,
 }
 
 /// Continues the newest run of the session, or makes one: where there is none, or where it is to begin anew.
@@ -65,7 +69,7 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     let held = if found.is_none() { hold_session(&options.folder)? } else { None };
     let mut opened = match found {
         Some(id) => {
-            let opened = reopen(&options.session, &project, id)?;
+            let opened = reopen_with(&options.session, &project, id, true)?;
             remember(options, &opened.run)?;
             opened
         }
@@ -124,13 +128,14 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
         rounds: options.session.gc_rounds,
         over: over(&options.session),
         at: clock::now(),
+        amended: records::Amended::default(),
     };
     // Before the first record: a run that there is knows how it was started.
     remember(options, &run)?;
     let journal = run.hold.begin(&plan.write())?;
     run.begun = plan.at;
     let history = History::default();
-    Ok(Opened { run, journal, plan, history, resumed: false, torn: false, rebooted: false })
+    Ok(Opened { run, journal, plan, history, resumed: false, torn: false, rebooted: false, replan: None })
 }
 
 /// Leaves the options of this start in the run.
@@ -150,28 +155,41 @@ fn is_unborn(path: &Path) -> bool {
     }
 }
 
-/// Continues a run: takes its lock and opens its journal.
+/// Continues a run of the tasks that its session has: takes its lock and opens its journal.
 pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Opened, Failure> {
+    reopen_with(session, project, id, false)
+}
+
+/// The same; the plan of tasks that no one has tried may have changed, where that is to be taken.
+fn reopen_with(session: &Session, project: &Path, id: String, takes_plan: bool) -> Result<Opened, Failure> {
     let mut run = enter(project, id)?;
     must_be_whole(&run.path)?;
     let (path, name) = (run.path.clone(), run.id.clone());
-    let Reopened { journal, history, plan: (plan, is_moved), rebooted } = run.hold.reopen(|history, _| {
+    let Reopened { journal, history, plan: (plan, is_moved, replan), rebooted } = run.hold.reopen(|history, _| {
         let first = history.records().next().map(|record| record.json).unwrap_or_default();
         let plan = Plan::read(first).zip(Plan::of_run(first, &path));
         let (made, plan) = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
+        let (is_moved, mut plan) = (made.session != plan.session, plan.amend(events(history)));
         if plan.is_of(session) {
-            let is_moved = made.session != plan.session;
-            return Ok((plan, is_moved));
+            return Ok((plan, is_moved, None));
         }
+        let why = match takes_plan.then(|| Replan::find(&path, &plan, session, events(history))) {
+            Some(Ok(replan)) => {
+                plan.amended.removed.extend(replan.removed.iter().map(ToString::to_string));
+                return Ok((plan, is_moved, Some(replan)));
+            }
+            Some(Err(why)) => why,
+            None => "`resume` takes over what is possible".to_owned(),
+        };
         let path = path.display();
         Err(Failure::Changed(format!(
             "the tasks or dependencies of the session have changed since the run {name} began; its state is in {path}. \
-             Only new tasks behind the others are taken over"
+             {why}"
         )))
     })?;
     (run.begun, run.is_moved) = (plan.at, is_moved);
     let torn = history.torn().is_some();
-    Ok(Opened { run, journal, plan, history, resumed: true, torn, rebooted })
+    Ok(Opened { run, journal, plan, history, resumed: true, torn, rebooted, replan })
 }
 
 /// Makes the folder of all runs if it is missing, for good: what is in it would be lost with its name.

@@ -1,6 +1,6 @@
 //! The desk of the program: the session, the folder of the run, the checks, and the faces that people look at.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use team_executor_agents::Ended;
@@ -58,6 +58,8 @@ pub(super) struct RealDesk<'t> {
     pub(super) refused_edit: Option<String>,
     /// How the files of the plan stood that only others write, when they were read last.
     pub(super) seen: Vec<Seen>,
+    /// The tasks that were removed from the run, by their ids.
+    pub(super) gone: HashSet<String>,
     /// Chooses for tasks that are added.
     pub(super) chooser: Option<Box<dyn Chooser>>,
     pub(super) at: RunAt,

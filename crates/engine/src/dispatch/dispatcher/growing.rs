@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use team_executor_beneath::ours;
-use team_executor_core::run::{NewTask, Run, Stage};
-use team_executor_core::{Graph, Priority, Role, Session, Task, TaskIndex};
+use team_executor_core::run::{NewTask, NextPlan, PlanMark, Run, Stage};
+use team_executor_core::{Graph, Priority, Role, Session, Task, TaskId, TaskIndex};
 use team_executor_files::{Dialect, load_ignoring_results};
 use team_executor_store::DiskFolder;
 use team_executor_store::run_folder::folder_name;
 
 use super::desk::RealDesk;
+use crate::begin::plan::digest;
 use crate::bus::create::Draft;
 use crate::conclude;
 use crate::control::Request;
 use crate::dispatch::inbox::Message;
 use crate::event;
-use crate::prepare::newcomer::{Choice, Growth};
+use crate::prepare::newcomer::{Choice, Growth, Replanned};
 use crate::render::views::own_file;
 
 /// How many things are named one by one.
@@ -111,15 +112,22 @@ impl RealDesk<'_> {
         if *rules.stage() == Stage::Finished {
             return Err("the run is finished".to_owned());
         }
-        let PlanChanges { new, edited } = self.plan_changes(rules, &planned)?;
+        let PlanChanges { new, edited, changed, anew, removed } = self.plan_changes(rules, &planned)?;
+        let plan = PlanMark { digest: digest(&planned, planned.tasks.len()), tasks: number_of(planned.tasks.len()) };
         let is_new = |role: &Role| self.session.role(role.name.as_str()).is_none();
         let roles: Vec<Role> = planned.roles.into_iter().filter(is_new).collect();
         let tasks = std::mem::take(&mut self.session.tasks);
         let mut only = self.session.clone();
         self.session.tasks = tasks;
         only.roles.extend(roles);
-        only.tasks = new;
-        let chosen = if only.tasks.is_empty() { Vec::new() } else { self.choose(&only)? };
+        let count = new.len();
+        only.tasks = new.into_iter().chain(anew.iter().map(|(_, task)| task.clone())).collect();
+        let mut chosen = if only.tasks.is_empty() { Vec::new() } else { self.choose(&only)? };
+        let others = chosen.split_off(count);
+        only.tasks.truncate(count);
+        let is_replanned = !changed.is_empty() || !removed.is_empty();
+        let next = is_replanned.then(|| self.next_tasks(&changed, &removed, &only.tasks));
+        let next = next.map(|tasks| Graph::seal(&tasks).graph.ok_or("the dependencies have errors")).transpose()?;
         if let Some(draft) = draft {
             draft.write().map_err(|refusal| format!("{refusal}; {}", refusal.help))?;
             if draft.is_own() {
@@ -135,42 +143,109 @@ impl RealDesk<'_> {
             self.views.look_for_files(&self.options.folder, self.at.journal_length());
         }
         let priorities = self.edit(edited);
-        Ok(Growth { new, priorities, sealed, workers: self.workers.clone() })
+        let replan = next.map(|graph| {
+            let anew = anew.into_iter().zip(others).map(|((index, task), choice)| self.learn_anew(index, task, choice));
+            let next = NextPlan { graph, anew: anew.collect() };
+            let removed = self.replan(&changed, &removed);
+            Replanned { next, changed: changed.into_iter().map(|(index, _)| index).collect(), removed, plan }
+        });
+        Ok(Growth { new, priorities, sealed, workers: self.workers.clone(), replan })
     }
 
     /// How the plan differs from that of the run; or why that cannot be taken in.
     fn plan_changes(&self, rules: &Run, planned: &Session) -> Result<PlanChanges, String> {
-        let known = |task: &Task| rules.graph().index_of(task.id.as_str());
-        let (mut next, mut odd, mut late) = (0, Vec::new(), Vec::new());
+        let (mut next, mut late) = (0, Vec::new());
         let mut changes = PlanChanges::default();
         for task in &planned.tasks {
-            let Some(index) = known(task) else {
+            if self.gone.contains(task.id.as_str()) {
+                return Err(format!("'{}' was removed from this run; give the new task another id", task.id));
+            }
+            let Some(index) = rules.graph().index_of(task.id.as_str()) else {
                 changes.new.push(task.clone());
                 continue;
             };
-            if !changes.new.is_empty() || index.get() != next {
+            if !changes.new.is_empty() || index.get() < next {
                 let first = changes.new.first().unwrap_or(task);
                 return Err(format!("'{}' is not behind the tasks of the run, where new tasks belong", first.id));
             }
-            next += 1;
+            changes.removed.extend((next..index.get()).map(at).filter(|task| rules.is_there(*task)));
+            next = index.get() + 1;
             let own = &self.session.tasks[index.get()];
+            let waits_for_others = own.dependencies != task.dependencies;
             if is_other(own, task) {
-                odd.push(task.id.as_str());
-            } else if says_else(own, task) {
+                changes.anew.push((index, task.clone()));
+            }
+            if waits_for_others || is_other(own, task) {
+                changes.changed.push((index, task.clone()));
+            }
+            if says_else(own, task) {
                 let is_fresh = rules.view(index).is_some_and(|view| view.attempt == 0 && !view.status.is_over());
                 if is_fresh { changes.edited.push((index, task.clone())) } else { late.push(task.id.as_str()) }
             }
         }
-        if next < self.session.tasks.len() {
-            let is_gone = |task: &&Task| planned.tasks.iter().all(|one| one.id != task.id);
-            let gone = self.session.tasks.iter().find(is_gone).map_or("", |task| task.id.as_str());
-            return Err(format!("'{gone}' was removed, and the run has it"));
+        changes.removed.extend((next..self.session.tasks.len()).map(at).filter(|task| rules.is_there(*task)));
+        self.must_be_untouched(rules, &changes)?;
+        match late.as_slice() {
+            [] => Ok(changes),
+            late => Err(format!("{} was tried already, and keeps its text and priority", named(late))),
         }
-        match (odd.as_slice(), late.as_slice()) {
-            ([], []) => Ok(changes),
-            ([], late) => Err(format!("{} was tried already, and keeps its text and priority", named(late))),
-            (odd, _) => Err(format!("{} has another role, mode or other dependencies than in the run", named(odd))),
+    }
+
+    /// Only the plan of tasks that no one has tried is changed.
+    fn must_be_untouched(&self, rules: &Run, changes: &PlanChanges) -> Result<(), String> {
+        let PlanChanges { changed, anew, removed, .. } = changes;
+        let begun = |tasks: &mut dyn Iterator<Item = TaskIndex>| {
+            let begun: Vec<&str> = tasks.filter(|task| !rules.is_untouched(*task)).map(|task| self.id(task)).collect();
+            (!begun.is_empty()).then(|| named(&begun))
+        };
+        if let Some(begun) = begun(&mut removed.iter().copied()) {
+            return Err(format!("{begun} has begun, and cannot be removed"));
         }
+        if let Some(begun) = begun(&mut changed.iter().map(|(task, _)| *task)) {
+            return Err(format!("{begun} has begun, and keeps its role, mode and dependencies"));
+        }
+        if rules.keeps_waves() && !(changed.is_empty() && removed.is_empty()) {
+            return Err("the run keeps its waves, so tasks keep their roles, modes and dependencies".to_owned());
+        }
+        let given = anew.iter().find(|(task, _)| rules.assigned().any(|(given, _, _)| given == *task));
+        given.map_or(Ok(()), |(task, _)| Err(format!("'{}' was given to an agent, and keeps its role", self.id(*task))))
+    }
+
+    /// All tasks as they are planned from now on, those that are removed without any dependency.
+    fn next_tasks(&self, changed: &[(TaskIndex, Task)], removed: &[TaskIndex], new: &[Task]) -> Vec<Task> {
+        let mut tasks: Vec<Task> = self.session.tasks.iter().chain(new).cloned().collect();
+        for (index, task) in changed {
+            tasks[index.get()].dependencies.clone_from(&task.dependencies);
+        }
+        removed.iter().for_each(|index| tasks[index.get()].dependencies.clear());
+        tasks
+    }
+
+    /// The desk knows the changed plan from now on. Gives back the ids of what is removed.
+    fn replan(&mut self, changed: &[(TaskIndex, Task)], removed: &[TaskIndex]) -> Vec<TaskId> {
+        for (index, task) in changed {
+            let own = &mut self.session.tasks[index.get()];
+            own.dependencies.clone_from(&task.dependencies);
+            (own.role, own.exec_mode, own.run_on) = (task.role.clone(), task.exec_mode, task.run_on);
+        }
+        let remove = |index: &TaskIndex| {
+            let own = &mut self.session.tasks[index.get()];
+            own.dependencies.clear();
+            self.gone.insert(own.id.to_string());
+            own.id.clone()
+        };
+        removed.iter().map(remove).collect()
+    }
+
+    /// A task that no one has tried is done by someone else, or in another way.
+    fn learn_anew(&mut self, index: TaskIndex, task: Task, choice: Choice) -> (TaskIndex, NewTask) {
+        let Choice { workers, policy, fallbacks, budget, role_budget, is_isolated, scope } = choice;
+        let agents = workers.iter().map(|worker| worker.agent.clone()).collect();
+        self.workers.reassign(index, workers);
+        if let Some(trees) = &mut self.workspace.trees {
+            trees.learn(index, is_isolated, scope);
+        }
+        (index, NewTask { task, policy, fallbacks, agents, budget, role_budget })
     }
 
     /// Tasks that were never tried have other texts or another priority from now on.
@@ -233,6 +308,20 @@ struct PlanChanges {
     new: Vec<Task>,
     /// Other texts or priorities of tasks that were never tried.
     edited: Vec<(TaskIndex, Task)>,
+    /// Tasks that were never tried, and wait for others, are done by others or in another way.
+    changed: Vec<(TaskIndex, Task)>,
+    /// Those of them that are done by others or in another way.
+    anew: Vec<(TaskIndex, Task)>,
+    /// Tasks that are not there any more.
+    removed: Vec<TaskIndex>,
+}
+
+fn at(nth: usize) -> TaskIndex {
+    TaskIndex(number_of(nth))
+}
+
+fn number_of(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Whether a task is described in another way, or has another priority.
@@ -242,10 +331,9 @@ fn says_else(own: &Task, planned: &Task) -> bool {
             != (&planned.title, &planned.description, &planned.context_from)
 }
 
-/// Whether a task is another one to the rules.
+/// Whether a task is done by others, or in another way.
 fn is_other(own: &Task, planned: &Task) -> bool {
-    (own.exec_mode, own.run_on) != (planned.exec_mode, planned.run_on)
-        || (&own.role, &own.dependencies) != (&planned.role, &planned.dependencies)
+    (own.exec_mode, own.run_on) != (planned.exec_mode, planned.run_on) || own.role != planned.role
 }
 
 /// Which file a name leads to, and how that stood.

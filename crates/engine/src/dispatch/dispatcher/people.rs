@@ -71,14 +71,10 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         }
     }
 
-    /// Tells the rules what the plan has more than the run.
+    /// Tells the rules how the plan differs from that of the run.
     fn grow(&mut self, growth: Growth) -> Result<Vec<Input>, Failure> {
-        let tasks = self.conductor.extend(growth).map_err(|error| Failure::Changed(error.to_string()))?;
-        if tasks.is_empty() {
-            return Ok(Vec::new());
-        }
         let now = self.desk.now();
-        Ok(vec![Input::Add { now, tasks }, Input::Woke { now }])
+        self.conductor.extend(growth, now).map_err(|error| Failure::Changed(error.to_string()))
     }
 
     /// The tasks that a person gives to another agent.

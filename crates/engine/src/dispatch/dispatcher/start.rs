@@ -69,7 +69,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     }
     let project = project_root(&options.folder, &options.current);
     let repository = trees::repository(options, &project)?;
-    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } =
+    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted, replan } =
         run_at::open(options, anew.is_some())?;
     let _span = diagnostics::run(&at.id, &at.path);
     if torn {
@@ -78,7 +78,10 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     at.hold.keep_room(&mut journal, RESERVE_BYTES);
     journal.tell_readers(Arc::clone(&news.tide));
     let (mut session, rules) = replay::replay(options, &at.id, &plan, &history)?;
-    let new = new_tasks(&session, &rules)?;
+    let mut new = Vec::from_iter(new_tasks(&session, &rules)?);
+    if let Some(replan) = replan {
+        new.push(replanned(&rules, &new, replan.input(clock::now()))?);
+    }
     let has_begun = replay::events(&history).next().is_some();
     drop(history);
     let mut views = views::open(&at, &options.folder, options.dialect, plan.cadence)?;
@@ -151,6 +154,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         edited_at: None,
         refused_edit: None,
         seen: Vec::new(),
+        gone: plan.amended.removed.clone(),
         chooser,
         at,
         views,
@@ -265,6 +269,19 @@ fn new_tasks(session: &Session, rules: &Run) -> Result<Option<Input>, Failure> {
             Err(Failure::Changed(format!("'{}' has begun, so it cannot wait for a task that is new", id(task))))
         }
         Some(refused) => Err(Failure::Changed(format!("new tasks cannot be taken over: {refused}"))),
+    }
+}
+
+/// What the rules are told about a plan that was changed meanwhile, behind what they are told before.
+fn replanned(rules: &Run, before: &[Input], replan: Input) -> Result<Input, Failure> {
+    let mut then = rules.clone();
+    before.iter().for_each(|input| drop(then.step(input.clone())));
+    match then.step(replan.clone()).refused {
+        None => Ok(replan),
+        Some(Refused::Begun(task)) => {
+            Err(Failure::Changed(format!("'{}' has begun, so its place in the plan stays as it is", rules.id(task))))
+        }
+        Some(refused) => Err(Failure::Changed(format!("the changed plan cannot be taken over: {refused}"))),
     }
 }
 

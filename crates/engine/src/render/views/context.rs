@@ -24,7 +24,7 @@ pub(super) fn text(session: &Session, rules: &Run, run_id: &str, summary: &str, 
         writeln!(text, "{together}: `git diff {} {}`.\n", all.base, all.trunk).ok();
     }
     let mut wave = 0;
-    for index in graph.order() {
+    for index in graph.order().iter().filter(|task| rules.is_there(**task)) {
         let task = &session.tasks[index.get()];
         if graph.wave(*index) != wave {
             wave = graph.wave(*index);

@@ -13,6 +13,7 @@ mod folders;
 mod interactive;
 pub(crate) mod own_file;
 mod pages;
+pub(crate) mod present;
 mod put;
 mod registry;
 pub(crate) mod state;

@@ -15,6 +15,7 @@ use team_executor_store::{
 };
 
 use super::fitting::fitting;
+use super::present::Present;
 use super::{About, OwnFile, Views, not_written, own_file};
 
 /// The master table of a run.
@@ -104,7 +105,10 @@ impl<D: Disk> Views<D> {
 
     /// The text of the master table.
     pub(crate) fn tasks_text(&self, session: &mut Session, rules: &Run) -> String {
-        table_text(self.extra.as_deref(), session, rules.graph(), self.most)
+        match Present::of(session, rules) {
+            Some(mut there) => table_text(self.extra.as_deref(), &mut there.session, &there.graph, self.most),
+            None => table_text(self.extra.as_deref(), session, rules.graph(), self.most),
+        }
     }
 
     /// The session's own files; of those that tell of one task only the ones that are wanted, if not all are. What cannot be
@@ -125,7 +129,12 @@ impl<D: Disk> Views<D> {
     /// The text of one of the session's own files, patched into its present text.
     pub(crate) fn own_text(&self, file: &OwnFile, session: &mut Session, rules: &Run) -> Option<String> {
         let original = String::from_utf8(self.bytes(file.place, &file.name)?).ok()?;
-        let write = |session: &Session| own_file::text(self.about.dialect, file, &original, session, rules.graph());
+        let mut there = Present::of(session, rules);
+        let (session, graph) = match &mut there {
+            Some(there) => (&mut there.session, &there.graph),
+            None => (session, rules.graph()),
+        };
+        let write = |session: &Session| own_file::text(self.about.dialect, file, &original, session, graph);
         Some(fitting(session, self.most, write))
     }
 

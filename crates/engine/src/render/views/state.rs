@@ -97,7 +97,7 @@ pub(crate) fn while_it_runs(status: SessionStatus) -> SessionStatus {
 /// Where a session stands when a run ends: `at_end` if every task is completed, else paused. Only along the legal moves; one
 /// that is called completed although a task was set back is put right.
 pub(crate) fn at_its_end(session: &Session, run: &Run, at_end: SessionStatus) -> SessionStatus {
-    let all_done = run.counts().completed + run.not_needed() == session.tasks.len();
+    let all_done = run.counts().completed + run.not_needed() == run.counts().total();
     match session.status {
         SessionStatus::Completed if !all_done => SessionStatus::Paused,
         status => status.moved(if all_done { at_end } else { SessionStatus::Paused }).unwrap_or(status),

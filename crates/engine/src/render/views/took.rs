@@ -4,6 +4,8 @@ use team_executor_core::run::Run;
 use team_executor_core::{Session, TaskIndex};
 use team_executor_files::tasks_csv;
 
+use super::present::Present;
+
 /// The columns behind those of a table of tasks.
 const COLUMNS: [&str; 3] = ["attempts", "duration_s", "waiting_s"];
 
@@ -15,5 +17,11 @@ pub(super) fn results(session: &Session, rules: &Run) -> String {
         let (ran, waited) = (view.durations.ran.0, view.durations.waited.0);
         vec![view.attempt.to_string(), in_seconds(ran), in_seconds(waited)]
     };
-    tasks_csv::write_results(session, rules.graph(), (&COLUMNS, &cells))
+    match Present::of(session, rules) {
+        Some(Present { session, graph, numbers }) => {
+            let cells = |task: TaskIndex| numbers.get(task.get()).map_or_else(Vec::new, |task| cells(*task));
+            tasks_csv::write_results(&session, &graph, (&COLUMNS, &cells))
+        }
+        None => tasks_csv::write_results(session, rules.graph(), (&COLUMNS, &cells)),
+    }
 }
