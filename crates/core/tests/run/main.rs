@@ -16,6 +16,7 @@ mod oracle;
 mod parts;
 mod plan;
 mod random;
+mod replans;
 mod shortage;
 mod tables;
 mod times;

@@ -197,7 +197,7 @@ impl<'a> World<'a> {
         let is_legal = self.oracle.stage != Stage::Finished && !before.keeps_waves();
         let is_legal = is_legal && touched.into_iter().all(|task| self.oracle.is_untouched(task));
         // The rules see themselves what else would be changed.
-        let said = changed.iter().copied().filter(|_| on % 2 == 0).map(index).collect();
+        let said = changed.iter().copied().filter(|_| on.is_multiple_of(2)).map(index).collect();
         let input = Input::Replan { now, changed: said, removed, plan: mark };
         self.pass(&input);
         let step = self.run.step(input.clone());
