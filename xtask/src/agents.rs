@@ -4,10 +4,11 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use crate::browser;
 use crate::shell::{Outcome, command, must_succeed, root, succeeds};
 
 /// The packages. To go to a new version, change it here: what is installed is replaced.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 7] = [
     "@anthropic-ai/claude-code@2.1.325",
     "@openai/codex@0.166.0",
     "@google/gemini-cli@0.61.0",
@@ -16,6 +17,8 @@ const PACKAGES: [&str; 6] = [
     // They look at the page in a browser, and download none.
     "playwright-core@1.65.1",
     "axe-core@4.14.0",
+    // It looks at the types of the page's scripts.
+    "typescript@7.0.2",
 ];
 
 /// Qwen Code, and the Node that it wants, which is there for one architecture.
@@ -27,13 +30,14 @@ const LARGE: (&str, &str) = ("TEAM_EXECUTOR_TEST_OPENCODE", "opencode-ai@1.18.33
 /// An installation that takes longer is given up: the tests have a quarter of an hour in all.
 const MOST_SECONDS: u32 = 300;
 
-/// Installs what is not there yet, and says in one line what there is and why.
+/// Installs what is not there yet, with a browser for the page, and says in a line each what there is and why.
 pub(crate) fn run() -> Outcome {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let large = std::env::var_os(LARGE.0).is_some_and(|value| !value.is_empty());
     let qwen = QWEN.into_iter().filter(|_| cfg!(all(target_os = "linux", target_arch = "x86_64")));
     let packages: Vec<_> = PACKAGES.into_iter().chain(qwen).chain(large.then_some(LARGE.1)).collect();
     println!("agents: {}", ensure(&target, &packages, &install)?);
+    println!("browser: {}", browser::ensure(&target)?);
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 
 mod agents;
 mod bench;
+mod browser;
 mod conformance;
 mod crash;
 mod dist;

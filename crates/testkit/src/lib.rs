@@ -1,7 +1,7 @@
 //! What tests of the built program share: a throw-away [`World`] to run it in, a printable [`Run`], a [`Tree`] that shows
 //! whether anything on disk changed, a [`Diary`] of what workers did, and a [`fake_agent()`] whose life and death are seen by
 //! a [`Pulse`] and led by a [`Gate`], a [`Terminal`] with a person at it, and a [`Screen`] as such a person sees it; a
-//! [`RealAgent`] where one is installed, and the [`ScriptedModel`] that it is given. Nothing is waited for without a limit
+//! [`RealAgent`] and a [`Chromium`] where one is installed, and the [`ScriptedModel`] that it is given. Nothing is waited for without a limit
 //! ([`limited`]).
 //!
 //! For tests only. It knows nothing of what the program does, and nothing of the machine gets in: no environment
@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::panic, reason = "a test whose world cannot be set up has failed")]
 
+mod browser;
 mod built;
 mod diary;
 mod glass;
@@ -27,6 +28,7 @@ mod terminal;
 mod tree;
 mod world;
 
+pub use browser::{Chromium, modules};
 pub use built::{fake_agent, xtask};
 pub use diary::Diary;
 pub use glass::Glass;

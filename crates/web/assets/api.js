@@ -37,7 +37,11 @@ export async function enter() {
 const known = new Map();
 const KEPT = 40;
 
-/** Reads a document. */
+/**
+ * Reads a document.
+ * @param {string} path
+ * @param {{ signal?: AbortSignal, keep?: boolean }} options
+ */
 export async function get(path, { signal, keep = true } = {}) {
   const before = keep ? known.get(path) : undefined;
   const headers = { Authorization: `Bearer ${token}` };
@@ -54,7 +58,11 @@ export async function get(path, { signal, keep = true } = {}) {
   return value;
 }
 
-/** Reads text of others. */
+/**
+ * Reads text of others.
+ * @param {string} path
+ * @param {{ signal?: AbortSignal }} options
+ */
 export async function text(path, { signal } = {}) {
   const reply = await send(path, { headers: { Authorization: `Bearer ${token}` }, signal, cache: 'no-store' });
   return reply.text();

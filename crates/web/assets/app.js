@@ -56,13 +56,16 @@ function Entrance() {
     <p>Open the address that <code>team-executor ui</code> printed; it is another one with each start. Run the command again to see it.</p></main>`;
 }
 
+/** @returns {HTMLElement | null} */
+const first = (selector) => document.querySelector(selector);
+
 /** Keys of the page, except in text fields. */
 function keys(help) {
   let before = '';
   const press = (event) => {
     const { target } = event;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === 'Escape') { if (!document.querySelector('dialog[open]')) document.querySelector('[data-close]')?.click(); return; }
+    if (event.key === 'Escape') { if (!document.querySelector('dialog[open]')) first('[data-close]')?.click(); return; }
     if (target.closest?.('input, textarea, select, dialog')) return;
     const isGo = before === 'g';
     before = event.key;
@@ -73,7 +76,7 @@ function keys(help) {
       return;
     }
     if (event.key === '?') { event.preventDefault(); help(true); }
-    if (event.key === '/') { event.preventDefault(); document.querySelector('[data-search]')?.focus(); }
+    if (event.key === '/') { event.preventDefault(); first('[data-search]')?.focus(); }
     const step = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && (event.key.length === 1 || target.closest?.('[data-row]'))) move(step, event);
     if (event.key === 'Enter' && target.matches?.('[data-row]')) target.querySelector('a, button')?.click();
@@ -83,10 +86,10 @@ function keys(help) {
 }
 
 function move(step, event) {
-  const rows = [...document.querySelectorAll('[data-row]')].filter((row) => row.offsetParent);
+  const rows = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-row]'))].filter((row) => row.offsetParent);
   if (!rows.length) return;
   event.preventDefault();
-  const at = rows.indexOf(document.activeElement?.closest('[data-row]'));
+  const at = rows.indexOf(/** @type {HTMLElement | undefined} */ (document.activeElement?.closest('[data-row]')));
   const next = rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + step))];
   next.focus();
   next.scrollIntoView({ block: 'nearest' });

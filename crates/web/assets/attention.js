@@ -60,7 +60,13 @@ function Buttons({ actions, run, task, done }) {
     : html`<${Act} key=${action.label} kind=${nth ? '' : 'main'} aria-label=${label(action)} act=${() => send(action)}>${action.label}</${Act}>`))}</div>`;
 }
 
-/** A list of needs or problems. */
+/** A list of needs or problems. A card stays the same while its words change: somebody may be writing in it. */
 export function Cards({ items, ...rest }) {
-  return html`<ul class="cards">${items.map((item) => html`<${Card} key=${`${item.kind} ${item.task} ${item.why}`} item=${item} ...${rest} />`)}</ul>`;
+  const times = new Map();
+  const key = ({ kind, task, since, do: command }) => {
+    const one = [kind, task, since, command].join(' ');
+    times.set(one, (times.get(one) ?? 0) + 1);
+    return `${one} ${times.get(one)}`;
+  };
+  return html`<ul class="cards">${items.map((item) => html`<${Card} key=${key(item)} item=${item} ...${rest} />`)}</ul>`;
 }

@@ -38,7 +38,7 @@ export const number = (n) => n.toLocaleString('en');
 
 export function size(bytes) {
   if (bytes == null) return '';
-  for (const [unit, name] of [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB']]) {
+  for (const { unit, name } of [{ unit: 2 ** 30, name: 'GiB' }, { unit: 2 ** 20, name: 'MiB' }, { unit: 2 ** 10, name: 'KiB' }]) {
     if (bytes >= unit) return `${(bytes / unit).toFixed(1)} ${name}`;
   }
   return `${bytes} B`;

@@ -7,10 +7,10 @@ const SPARE = 6;
 
 /**
  * @param {{ count: number, height: number, row: (at: number) => any, label: string, goto?: { at: number }, role?: string,
- *           head?: any, end?: boolean, seen?: (first: number, last: number) => void, key?: (event: KeyboardEvent) => void,
- *           name?: string }} options
+ *           head?: any, end?: boolean, seen?: (first: number, last: number) => void,
+ *           name?: string, columns?: number }} options
  */
-export function List({ count, height, row, label, goto, head, end, seen, name = '', columns, rowOffset = 0, role = 'table' }) {
+export function List({ count, height, row, label, goto, head, end, seen, name = '', columns, role = 'table' }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
   const [room, setRoom] = useState(600);

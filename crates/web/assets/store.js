@@ -145,9 +145,12 @@ export function useRun(name, { tasks = false } = {}) {
   return run;
 }
 
-/** A document that is read again whenever the run changes, at most every second. */
+/**
+ * A document that is read again whenever the run changes, at most every second.
+ * @returns {{ path: string | null, value?: any, error?: any }}
+ */
 export function useDocument(path, version) {
-  const [found, set] = useState({ path: null });
+  const [found, set] = useState(/** @type {any} */ ({ path: null }));
   useEffect(() => {
     if (!path) return undefined;
     const control = new AbortController();

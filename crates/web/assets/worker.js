@@ -21,7 +21,7 @@ function settle() {
 }
 const followed = new Set();
 
-onconnect = ({ ports: [port] }) => {
+addEventListener('connect', (/** @type {MessageEvent} */ { ports: [port] }) => {
   tabs.set(port, new Set());
   port.onmessage = ({ data }) => {
     const runs = tabs.get(port);
@@ -47,4 +47,4 @@ onconnect = ({ ports: [port] }) => {
       settle();
     }
   };
-};
+});

@@ -80,13 +80,17 @@ mod tests {
     use crate::answer::hex;
 
     /// The files of others, as their packages on npm have them.
-    const VENDORED: [(&str, &str); 6] = [
+    const VENDORED: [(&str, &str); 9] = [
         ("vendor/preact.mjs", "bdcbd9abdf2c77c5c45326eab42191e949222d479d0d5f69467387a77040cb55"),
         ("vendor/hooks.mjs", "e862ab2973aa6455eaa0f77c5d832d2157d6be59a17c8ba546550a575b58c6b4"),
         ("vendor/htm.mjs", "ab33dd3f38059b9be4d5f5350128eefb2356639c4e0bbe9d9e8b3ba75847e9e4"),
         ("vendor/LICENSE.preact", "1fe6958409c8c257a70c587a18b6f7f412b179b456630790d30b2ec9a8e4b7d4"),
         ("vendor/LICENSE.htm", "740725f7252e750af735d0028cc534970772f513331e9f68150fede8fb3ce00f"),
+        // Of our own.
         ("vendor/README.md", ""),
+        ("vendor/preact.d.mts", ""),
+        ("vendor/hooks.d.mts", ""),
+        ("vendor/htm.d.mts", ""),
     ];
 
     fn folder() -> std::path::PathBuf {
@@ -122,7 +126,7 @@ mod tests {
     #[test]
     fn every_file_of_the_page_is_served() {
         let served: BTreeSet<_> = FILES.iter().map(|(name, ..)| (*name).to_owned()).collect();
-        let is_code = |name: &String| !name.ends_with(".md") && !name.contains("LICENSE") && !name.ends_with(".json");
+        let is_code = |name: &String| !name.ends_with(".md") && !name.ends_with(".mts") && !name.contains("LICENSE");
         let written: BTreeSet<_> = written().into_iter().filter(|name| is_code(name)).collect();
         assert_eq!(served, written);
     }

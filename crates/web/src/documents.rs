@@ -43,7 +43,12 @@ impl Used {
 }
 
 /// What is said of a run in the list of all. A run that cannot be read says why.
-pub(crate) fn summary(app: &App, known: &Known, state: RunState, began: Timestamp) -> Value {
+pub(crate) fn summary(
+    app: &App,
+    known: &Known,
+    (state, began): (RunState, Timestamp),
+    looked: Option<&Looked>,
+) -> Value {
     let session = known.session.display().to_string();
     let mut said = json!({"run": known.run, "session": session, "state": state.word(), "began": millis(began),
                           "newest": known.is_newest});
@@ -53,17 +58,18 @@ pub(crate) fn summary(app: &App, known: &Known, state: RunState, began: Timestam
         let status = app.status(&opened)?.ok_or_else(|| gone(&known.run))?;
         Ok((opened, status))
     };
-    match read() {
-        Ok((opened, status)) => {
-            let more = json!({"goal": goal(&opened), "stage": status.stage, "reason": status.reason,
-                "counts": Counts::from(status.counts), "used": Used::of(&status),
-                "active_ms": u64::try_from(status.active.as_millis()).unwrap_or(u64::MAX),
-                "attention": attention(app, &opened, &status)});
-            merge(&mut said, more);
-        }
-        Err(error) => merge(&mut said, json!({"error": error.to_string()})),
-    }
+    let more = match looked {
+        Some(Looked { opened, status, .. }) => Ok(standing(app, opened, status)),
+        None => read().map(|(opened, status)| standing(app, &opened, &status)),
+    };
+    merge(&mut said, more.unwrap_or_else(|error| json!({"error": error.to_string()})));
     said
+}
+
+fn standing(app: &App, opened: &Opened, status: &Status) -> Value {
+    json!({"goal": goal(opened), "stage": status.stage, "reason": status.reason, "counts": Counts::from(status.counts),
+        "used": Used::of(status), "active_ms": u64::try_from(status.active.as_millis()).unwrap_or(u64::MAX),
+        "attention": attention(app, opened, status)})
 }
 
 /// What a person must do, and what is wrong.

@@ -205,11 +205,11 @@ pub(crate) fn file(watched: &Watched, looked: &Looked, log: &Log) -> Result<Opti
 }
 
 /// Sends a file piece by piece, no faster than it is taken.
-pub(crate) fn send(file: &File, pieces: &mpsc::Sender<Bytes>) {
+pub(crate) async fn send(file: File, pieces: mpsc::Sender<Bytes>) {
     let (mut at, mut piece) = (0, vec![0; PIECE]);
     loop {
         match file.read_at(&mut piece, at) {
-            Ok(length @ 1..) if pieces.blocking_send(Bytes::copy_from_slice(&piece[..length])).is_ok() => {
+            Ok(length @ 1..) if pieces.send(Bytes::copy_from_slice(&piece[..length])).await.is_ok() => {
                 at += length as u64;
             }
             _ => return,

@@ -19,9 +19,9 @@ use team_executor_files::{Code, Finding};
 use crate::answer::hex;
 use crate::guard::Door;
 use crate::registry::Registry;
-use crate::routes::{self, State};
+use crate::routes::State;
 use crate::server;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 /// Below the folder for the state of the user: the addresses of pages.
 const FOLDER: &str = "ui";
@@ -95,7 +95,6 @@ impl Page {
         let state = State {
             registry: Registry::new(app.clone(), project, options.session.clone(), options.read_only),
             door: Door::new(port, token, options.read_only),
-            reads: Semaphore::new(routes::AT_ONCE),
             asked: Mutex::new(Instant::now()),
         };
         Ok(Self::New(Box::new(New { listeners, state, address: address + &start, note })))

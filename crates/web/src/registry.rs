@@ -14,7 +14,7 @@ use team_executor_core::Timestamp;
 
 use crate::answer::tag;
 use crate::documents;
-use crate::watched::Watched;
+use crate::watched::{Looked, Watched};
 
 /// A list is this old at least before another is made, and so many times as old as it took to make.
 const LEAST: Duration = Duration::from_secs(1);
@@ -193,6 +193,13 @@ impl Registry {
         sessions
     }
 
+    /// How a run stands that somebody looks at: a large one is not read a second time for the list.
+    fn looked(&self, known: &Known) -> Option<Arc<Looked>> {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner).get(&known.run).map(Arc::clone)?;
+        watched.looked()?;
+        watched.look().ok().map(|(looked, _)| looked)
+    }
+
     /// What is said of a run in the list.
     fn summary(&self, known: &Known, state: RunState, began: Timestamp) -> Value {
         let key = (known.journal_bytes(), state == RunState::Running);
@@ -200,7 +207,7 @@ impl Registry {
         if let Some((_, said)) = over.get(&known.run).filter(|(before, _)| *before == key && !key.1) {
             return said.clone();
         }
-        let said = documents::summary(&self.app, known, state, began);
+        let said = documents::summary(&self.app, known, (state, began), self.looked(known).as_deref());
         over.insert(known.run.clone(), (key, said.clone()));
         said
     }

@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
 use team_executor_app::Error;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::answer::{Refused, Reply, failed, json, missing, refuse, tag, tagged, tagged_as, text, whole};
@@ -28,8 +28,6 @@ const BODY_BYTES: usize = 2 << 20;
 const BODY: Duration = Duration::from_secs(30);
 /// How many runs one stream can tell of.
 const RUNS: usize = 16;
-/// How many documents are made at a time: a large one needs memory.
-pub(crate) const AT_ONCE: usize = 3;
 /// How many pieces of a file wait to be sent.
 const PIECES: usize = 4;
 
@@ -37,7 +35,6 @@ const PIECES: usize = 4;
 pub(crate) struct State {
     pub(crate) registry: Registry,
     pub(crate) door: Door,
-    pub(crate) reads: Semaphore,
     /// When something was asked for last.
     pub(crate) asked: Mutex<Instant>,
 }
@@ -146,17 +143,18 @@ async fn whole_body(body: Incoming) -> Result<Bytes, Refused> {
     }
 }
 
-/// Reads files beside the thread that serves, a few at a time.
+/// Reads files beside the thread that serves.
 async fn aside<T: Send + 'static>(
     state: &Arc<State>,
     read: impl FnOnce(&State) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Refused> {
-    let busy = |_| refuse(StatusCode::SERVICE_UNAVAILABLE, "the server ends", "");
-    let _room = state.reads.acquire().await.map_err(busy)?;
     let shared = Arc::clone(state);
     let done = tokio::task::spawn_blocking(move || read(&shared)).await;
-    let lost = |_| refuse(StatusCode::INTERNAL_SERVER_ERROR, "the request was lost", "reload the page");
     done.map_err(lost)?.map_err(failed)
+}
+
+fn lost<E>(_: E) -> Refused {
+    refuse(StatusCode::INTERNAL_SERVER_ERROR, "the request was lost", "reload the page")
 }
 
 /// The run of this name.
@@ -312,7 +310,7 @@ fn log(asked: &Asked, task: String) -> Log {
 /// A file as text, piece by piece.
 fn sent(file: std::fs::File, name: &str) -> Reply {
     let (sender, receiver) = mpsc::channel(PIECES);
-    tokio::task::spawn_blocking(move || logs::send(&file, &sender));
+    tokio::spawn(logs::send(file, sender));
     text(Pieces::body(receiver), name)
 }
 
@@ -332,7 +330,10 @@ async fn act(state: &Arc<State>, asked: &Asked, body: Bytes) -> Result<Reply, Re
     let path: Vec<&str> = asked.path.iter().map(String::as_str).collect();
     let ["api", "runs", name, "requests"] = path[..] else { return Err(missing("nothing can be asked for there")) };
     let watched = run(state, name).await?;
-    Ok(json(&aside(state, move |_| acts::carry_out(&watched, &body)).await?))
+    // An executor or an agent may take a while to answer; the page goes on.
+    let (sender, done) = oneshot::channel();
+    std::thread::spawn(move || sender.send(acts::carry_out(&watched, &body)));
+    Ok(json(&done.await.map_err(lost)?.map_err(failed)?))
 }
 
 #[cfg(test)]

@@ -24,8 +24,9 @@ const CONNECTIONS: usize = 64;
 const HEAD_BYTES: usize = 16 << 10;
 /// How long a client may take to send it.
 const HEAD: Duration = Duration::from_secs(10);
-/// How many threads may read files.
-const THREADS: usize = 8;
+/// How many threads read runs. One at a time is quick enough, and what it frees is there for the next: each thread would keep as much
+/// as a large run needs.
+const THREADS: usize = 1;
 /// A page beside a run stays so long after the last request, and so often that is looked at.
 const LINGERS: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(500);

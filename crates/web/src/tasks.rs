@@ -197,7 +197,7 @@ fn messages(session: &std::path::Path, id: &str) -> Value {
 
 /// What happened to a task, from the journal.
 pub(crate) fn history(watched: &Watched, id: &str) -> Result<Vec<u8>, Error> {
-    let opened = watched.open()?;
+    let opened = watched.opened()?;
     let mut followed = watched.app.subscribe(&opened, 0, false)?;
     let mut found: Vec<Event> = Vec::new();
     followed.run(false, &mut |event| {
@@ -217,7 +217,7 @@ pub(crate) fn history(watched: &Watched, id: &str) -> Result<Vec<u8>, Error> {
 
 /// What the worker of a task would be told now.
 pub(crate) fn prompt(watched: &Watched, id: &str) -> Result<String, Error> {
-    watched.app.prompt(&watched.open()?, id)
+    watched.app.prompt(&*watched.opened()?, id)
 }
 
 /// What a task changed in its tree: what became of it, its files, and the difference.

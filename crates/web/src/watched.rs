@@ -45,7 +45,8 @@ pub(crate) struct Watched {
 
 /// How a run stood at one moment.
 pub(crate) struct Looked {
-    pub(crate) opened: Opened,
+    /// Whoever follows the run needs no other.
+    pub(crate) opened: Arc<Opened>,
     pub(crate) status: Status,
     journal: i64,
     at: Instant,
@@ -133,6 +134,14 @@ impl Watched {
         self.app.open_run(session, self.app.reading_of(session), Some(&self.known.run))
     }
 
+    /// The run with its session, as it was looked at last.
+    pub(crate) fn opened(&self) -> Result<Arc<Opened>, Error> {
+        match self.looked() {
+            Some(looked) => Ok(Arc::clone(&looked.opened)),
+            None => self.open().map(Arc::new),
+        }
+    }
+
     /// How it stands, and whether that is all that is known by now. Where it is not, it will be a little later.
     pub(crate) fn look(&self) -> Result<(Arc<Looked>, bool), Error> {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,8 +152,10 @@ impl Watched {
                 return Ok((Arc::clone(before), is_same));
             }
         }
+        // Two of a large run need not be there at once.
+        *looked = None;
         let began = Instant::now();
-        let opened = self.open()?;
+        let opened = Arc::new(self.open()?);
         let status = self.app.status(&opened)?.ok_or_else(|| crate::documents::gone(&self.known.run))?;
         let took = began.elapsed();
         let made = Arc::new(Looked { opened, status, journal, at: Instant::now(), took });
@@ -164,6 +175,11 @@ impl Watched {
         }
     }
 
+    /// How it stands, where that is known and another reader looks anyway.
+    pub(crate) fn looked(&self) -> Option<Arc<Looked>> {
+        self.looked.try_lock().ok()?.as_ref().map(Arc::clone)
+    }
+
     /// Follows the run for one more reader.
     pub(crate) fn read(self: &Arc<Self>) -> Reader {
         self.readers.fetch_add(1, Ordering::Relaxed);
@@ -172,8 +188,7 @@ impl Watched {
             let begins = !std::mem::replace(&mut news.is_followed, true);
             if begins {
                 // What happened before is in what readers look at first.
-                let looked = self.looked.try_lock().ok().and_then(|looked| looked.as_ref().map(|one| one.status.seq));
-                news.begin(looked.unwrap_or(0));
+                news.begin(self.looked().map_or(0, |looked| looked.status.seq));
             }
             begins
         };
@@ -224,7 +239,7 @@ impl Watched {
 
     /// Reads events as long as an executor has the run; nothing if no reader wants more.
     fn follow_once(&self) -> Result<Option<End>, Error> {
-        let opened = self.open()?;
+        let opened = self.opened()?;
         let from = self.news().seq + 1;
         let mut followed = self.app.subscribe(&opened, from, true)?;
         let mut is_there = false;

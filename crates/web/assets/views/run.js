@@ -1,5 +1,5 @@
 // One run: how it stands, what needs a person, what is wrong, what runs, what comes next.
-import { Act, Command, Counts, Link, Said, State, Tabs, go, html, say, taskHref, useMemo, useState, useTick, useTitle } from '../ui.js';
+import { Act, Command, Counts, Link, Said, State, go, html, say, taskHref, useTick, useTitle } from '../ui.js';
 import { control } from '../api.js';
 import { useRun } from '../store.js';
 import { Cards } from '../attention.js';
@@ -56,7 +56,7 @@ function Header({ run, connected }) {
   const { attention: { needs, problems } } = doc;
   return html`<header class="run">
     <div class="line"><h1><${Said} text=${name} /></h1> <${State} status=${status} />
-      ${status === 'interrupted' && html`<strong class="wrong" role="status">${words}</strong>`}
+      ${status !== words && html`<strong class=${status === 'interrupted' ? 'wrong' : ''} role="status">${words}</strong>`}
       ${!connected && html`<strong class="wrong" role="status">The page has lost its server; it tries again.</strong>`}
       <span class="grow"></span>
       ${doc.can_act && isGoing && html`<span class="buttons">

@@ -1,9 +1,9 @@
 // One task, beside the view that is open: why it stands where it does, its log, what it was told and what came of it.
 import { Act, Link, Said, State, Tabs, askFor, go, html, say, taskHref, useEffect, useRef, useState, useTick } from '../ui.js';
-import { ask, control, get, save, text as readText } from '../api.js';
+import { ask, control, save, text as readText } from '../api.js';
 import { useDocument } from '../store.js';
 import { Log } from './log.js';
-import { ago, dollars, length, moment, size, tokens } from '../format.js';
+import { dollars, length, moment, size, tokens } from '../format.js';
 
 const TABS = [['why', 'Why'], ['log', 'Log'], ['prompt', 'Prompt'], ['result', 'Result'], ['changes', 'Changes'], ['artifacts', 'Artifacts'], ['messages', 'Messages'], ['attempts', 'Attempts']];
 /** What is known of the task is read again at most so often. */

@@ -1,5 +1,5 @@
 // All tasks as a table. Filters are in the address, so that it can be kept and sent.
-import { Link, Said, State, go, html, taskHref, useEffect, useMemo, useRef, useState } from '../ui.js';
+import { Link, Said, State, go, html, taskHref, useMemo, useRef, useState } from '../ui.js';
 import { useRun } from '../store.js';
 import { List } from '../list.js';
 import { STATUS, WORDS, length, number } from '../format.js';

@@ -286,7 +286,7 @@ function bar(paper, { data, layout, at, x, y, now, colours, right }) {
 
 const STEPS = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 43_200_000, 86_400_000];
 
-function ruler(paper, { width, height, view, end, x, colours, withWords }) {
+function ruler(paper, { width, height, view, end, x, colours, withWords = false }) {
   const span = (view.to - view.from) * end;
   const step = STEPS.find((one) => span / one <= Math.max(2, (width - NAMES) / 90)) ?? STEPS.at(-1);
   paper.fillStyle = withWords ? colours.muted : colours.line;

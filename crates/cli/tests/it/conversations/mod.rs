@@ -44,7 +44,7 @@ done
 "#;
 
 /// A world with interactive tasks, all of one role, and an agent that does this when it is prompted.
-fn world(tasks: &[&str], prompted: &str, limits: &str) -> World {
+pub(crate) fn world(tasks: &[&str], prompted: &str, limits: &str) -> World {
     let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     let dir = world.dir().display().to_string();
     world.env("XDG_CONFIG_HOME", &format!("{dir}/home-of-config"));
@@ -59,7 +59,7 @@ fn world(tasks: &[&str], prompted: &str, limits: &str) -> World {
 }
 
 /// Settles how the agent is run.
-fn configure(world: &World, limits: &str, more: &str) {
+pub(crate) fn configure(world: &World, limits: &str, more: &str) {
     let program = world.dir().join("agent");
     let text = format!(
         "[defaults]\nagent = \"fake\"\nretries = 0\n[defaults.limits]\n{limits}\n\

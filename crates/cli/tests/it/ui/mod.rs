@@ -1,8 +1,10 @@
 //! The page: its requests as they are on the wire, and the page itself in a browser.
 
 mod browser;
+mod buttons;
 mod documents;
 mod guard;
+mod types;
 
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;

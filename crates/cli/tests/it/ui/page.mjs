@@ -19,7 +19,25 @@ let context, page, address, tabs = [];
 async function enter(options = {}) {
   const state = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   state.setDefaultTimeout(LIMIT);
+  await state.addInitScript(noteButtons);
   return state;
+}
+
+/** In the page: notes which buttons can be pressed, and which are. Names of tasks and files are left out. */
+function noteButtons() {
+  const noted = (globalThis.notedButtons = { seen: {}, pressed: {} });
+  const name = (button) => (button.getAttribute('aria-label') ?? button.textContent).replace(/^(Copy the command).*/, '$1')
+    .replace(/ [▲▼]$/, '').replace(/^(Show|Save) .*\/.*/, '$1 an artifact').replace(/( [A-Z][A-Z0-9-]*)+( …)?$/, '$2');
+  const look = () => document.querySelectorAll('button:enabled').forEach((button) => { if (button.checkVisibility()) noted.seen[name(button)] = true; });
+  new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true });
+  addEventListener('click', ({ target }) => { const button = target.closest?.('button'); if (button) noted.pressed[name(button)] = true; }, true);
+}
+
+/** The buttons of all pages so far. */
+const buttons = { seen: new Set(), pressed: new Set() };
+async function collectButtons() {
+  const noted = await page.evaluate(() => globalThis.notedButtons);
+  for (const kind of ['seen', 'pressed']) Object.keys(noted[kind]).forEach((name) => buttons[kind].add(name));
 }
 
 function watch(page) {
@@ -44,6 +62,7 @@ const TABS = ['Why', 'Log', 'Prompt', 'Result', 'Changes', 'Artifacts', 'Message
 const steps = {
   async open({ address: given }) {
     address = given;
+    if (context) { await collectButtons(); await context.close(); }
     context = await enter();
     page = watch(await context.newPage());
     await page.goto(address);
@@ -61,7 +80,11 @@ const steps = {
     await page.getByLabel('Search').fill(task.toLowerCase());
     await page.waitForURL(/text=/);
     await page.getByLabel('Status').selectOption('in_progress');
-    await page.getByRole('button', { name: 'Title' }).click();
+    for (const column of ['Task', 'Title', 'Status', 'Role', 'Wave', 'Attempts', 'Time']) {
+      await page.getByRole('table', { name: 'Tasks' }).getByRole('button', { name: column }).click();
+    }
+    await page.waitForURL(/sort=ran_ms/);
+    await page.getByRole('table', { name: 'Tasks' }).getByRole('button', { name: 'Title' }).click();
     await page.waitForURL(/sort=title/);
     await page.getByRole('link', { name: task, exact: true }).click();
     const drawer = page.getByRole('complementary', { name: `Task ${task}` });
@@ -90,6 +113,7 @@ const steps = {
     await has(page, ['attempt 1']);
     await page.getByRole('link', { name: /^Inbox/ }).click();
     await has(page, ['What needs you']);
+    await page.getByRole('button', { name: 'Notify me' }).click();
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await has(page, ['Needs you', run]);
     await page.getByRole('button', { name: 'Show the keys' }).click();
@@ -111,6 +135,40 @@ const steps = {
     await page.getByRole('button', { name: then, exact: true }).first().waitFor();
   },
 
+  /** Presses a button in a view; on a card it may open a field for words, which are sent with another button. */
+  async card({ path, button, words, send, label }) {
+    if (path) await to(path);
+    await page.getByRole('button', { name: button, exact: true }).first().click();
+    if (words === undefined) return;
+    const form = page.locator('form.ask').first();
+    if (send) await form.getByRole('textbox').fill(words);
+    await form.getByRole('button', { name: send ?? label, exact: true }).click();
+    await form.waitFor({ state: 'detached' });
+  },
+
+  /** Presses a button that saves a file; what is in it. */
+  async saves({ button }) {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: button, exact: true }).first().click()]);
+    return readFileSync(await download.path(), 'utf8');
+  },
+
+  /** Searches the log that is open, there and back. */
+  async search({ text, count }) {
+    await page.locator('.log').getByLabel('Search').fill(text);
+    await page.getByRole('button', { name: 'Find', exact: true }).click();
+    for (const [button, at] of [[null, 1], ['Next place', 2], ['Previous place', 1]]) {
+      if (button) await page.getByRole('button', { name: button }).click();
+      await has(page, [`${at} of ${count}`]);
+    }
+    await page.getByRole('button', { name: 'First error' }).click();
+  },
+
+  /** The buttons that were ever there and never pressed, and those that were pressed. */
+  async buttons() {
+    await collectButtons();
+    return { unpressed: [...buttons.seen].filter((name) => !buttons.pressed.has(name)).sort(), pressed: [...buttons.pressed].sort() };
+  },
+
   /** Opens the window of a button, says something in it, and sends it. */
   async ask({ path, button, words, send }) {
     await to(path);
@@ -119,6 +177,23 @@ const steps = {
     await dialog.getByRole('textbox').fill(words);
     await dialog.getByRole('button', { name: send, exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
+  },
+
+  /** Opens the window of a button, and goes back. */
+  async asked({ path, button }) {
+    await to(path);
+    await page.getByRole('complementary').getByRole('button', { name: button, exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Back' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  },
+
+  /** Copies the first command, as it is pasted elsewhere then. */
+  async copies() {
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: /^Copy the command/ }).first().click();
+    await page.getByText('Copied', { exact: true }).waitFor();
+    return page.evaluate(() => navigator.clipboard.readText());
   },
 
   async tabs({ count, path, text }) {
