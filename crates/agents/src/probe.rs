@@ -31,7 +31,7 @@ pub enum Unusable {
 /// Where a program is that a worker in `cwd` with this `PATH` would start: the keeper looks for it in the same way.
 pub fn probe(program: &str, path: Option<&str>, cwd: &Path) -> Result<PathBuf, Unusable> {
     if program.contains('/') {
-        let at = cwd.join(program);
+        let at = cwd.join(program.trim_start_matches("./"));
         return match look_at(&at) {
             Err(errno) if is_system_failure(errno) => Err(Unusable::Failed(at, words(errno))),
             Err(_) => Err(Unusable::Missing(at)),

@@ -203,7 +203,9 @@ fn complexity(wanted: &NewSession<'_>) -> (Complexity, String) {
     let Assessment { level, reasons, .. } = Assessment::assess(wanted.requirement);
     let reason = match &reasons[..] {
         [] => "the requirement names no hard areas".to_owned(),
-        reasons if level == Complexity::Low => format!("the requirement mentions only {}", reasons.join(", ")),
+        reasons if level == Complexity::Low => {
+            format!("of the hard areas, the requirement mentions only {}", reasons.join(", "))
+        }
         reasons => format!("the requirement mentions {}", reasons.join(", ")),
     };
     (level, reason)

@@ -236,7 +236,7 @@ impl App {
                 for near in self.near_matches(path) {
                     finding = finding.help(format!("did you mean {}?", escape::session(near)));
                 }
-                finding.help("check the path, or list the sessions below .workflow/: team-executor sessions")
+                finding.help("list the sessions below .workflow/: team-executor sessions")
             }
             OpenError::NotAFolder => {
                 Finding::error(Code::SessionNotFound, format!("Session directory not found: {shown}"))

@@ -103,21 +103,14 @@ impl<'a> From<&'a Spent> for JsonAttempt<'a> {
 
 /// What a running agent has used so far, for people: `12k tokens, $0.14, 2 retries`. Nothing before it has said anything.
 pub fn so_far(activity: &Activity) -> String {
-    let tokens = activity.input.saturating_add(activity.output);
-    let tokens = match tokens {
-        0 => None,
-        1..10_000 => Some(format!("{tokens} tokens")),
-        10_000..10_000_000 => Some(format!("{}k tokens", tokens / 1000)),
-        _ => Some(format!("{}M tokens", tokens / 1_000_000)),
-    };
-    let about = if activity.is_estimated { "~" } else { "" };
-    let cost = activity.cost_micros.map(|micros| format!("{about}{}", usage::dollars(micros)));
+    let used = usage::brief(activity.input, activity.output, activity.cost_micros, activity.is_estimated);
     let retries = match activity.retries {
         0 => None,
         1 => Some("1 retry".to_owned()),
         more => Some(format!("{more} retries")),
     };
-    [tokens, cost, retries].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let used = Some(used).filter(|used| !used.is_empty());
+    [used, retries].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Why a run stopped by itself.

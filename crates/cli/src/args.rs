@@ -8,6 +8,7 @@ mod groups;
 mod looking;
 mod making;
 mod mcp;
+pub(crate) mod mistakes;
 mod options;
 mod settings;
 mod steering;
@@ -89,7 +90,8 @@ impl Args {
     pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         let args: Vec<_> = args.collect();
         let root = Self::for_people();
-        let mut matches = root.clone().try_get_matches_from(&args)?;
+        let mut matches =
+            root.clone().try_get_matches_from(&args).map_err(|error| mistakes::placed(error, &root, &args))?;
         if let Some(command) = matches.subcommand_name().and_then(|name| root.find_subcommand(name)) {
             if needs(command.get_name()) == Needs::NoSession && is_typed(&matches, SESSION) {
                 return Err(unknown_session(command));

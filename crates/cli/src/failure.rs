@@ -2,8 +2,9 @@
 
 use team_executor_app::Error;
 use team_executor_app::bus::Refusal;
-use team_executor_files::{Code, Finding, Findings, Sources};
+use team_executor_files::{Finding, Findings, Sources};
 
+use crate::args::mistakes;
 use crate::exit::Exit;
 
 /// What ends a command early.
@@ -82,17 +83,9 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Arguments that are not understood: the first line says why, each other one helps.
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
-        let text = error.to_string();
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let message = lines.next().unwrap_or_default();
-        let mut finding = Finding::error(Code::Usage, message.strip_prefix("error: ").unwrap_or(message));
-        for line in lines {
-            finding = finding.help(line.strip_prefix("tip: ").unwrap_or(line));
-        }
-        finding.into()
+        mistakes::finding(&error).into()
     }
 }
 

@@ -81,7 +81,7 @@ pub struct Status {
     pub artifacts: Vec<Shelved>,
     /// Which of it is not there as it was delivered, at a glance: files are not read for that.
     pub faults: Vec<(usize, Fault)>,
-    /// What agents used, attempt by attempt.
+    /// What agents used, attempt by attempt; of running attempts what they say so far.
     pub used: Vec<Spent>,
     /// When it was looked at.
     pub at: Timestamp,
@@ -217,6 +217,8 @@ pub fn status(
     let shelf = Shelf::at(&session.artifacts, &path, folder).ok();
     let halt = run.halt().map(|why| Halted::describe(why, &run, session));
     let told = if is_heard { control::activity(&path) } else { Going::default() };
+    let mut used = usage::collect(&run, session);
+    usage::add_running(&mut used, &told.at_work, session);
     Ok(Some(Status {
         faults: shelf.as_ref().map(Shelf::glance).unwrap_or_default(),
         artifacts: shelf.map(|shelf| shelf.artifacts).unwrap_or_default(),
@@ -226,7 +228,7 @@ pub fn status(
         run: id,
         seq,
         is_heard,
-        used: usage::collect(&run, session),
+        used,
         stage: run.stage().word(),
         reason: reason(&run, halt.as_ref(), tasks),
         finished: *run.stage() == Stage::Finished,

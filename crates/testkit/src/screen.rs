@@ -64,8 +64,18 @@ impl Screen {
     /// Waits until this is seen.
     #[track_caller]
     pub fn wait_for(&mut self, text: &str) {
+        self.wait_for_all(&[text]);
+    }
+
+    /// Waits until all of these are seen at once.
+    #[track_caller]
+    pub fn wait_for_all(&mut self, texts: &[&str]) {
         let began = Instant::now();
-        while !self.glass.to_string().contains(text) {
+        let lacks = |glass: &Glass| {
+            let seen = glass.to_string();
+            texts.iter().find(|text| !seen.contains(**text)).copied()
+        };
+        while let Some(text) = lacks(&self.glass) {
             assert!(
                 began.elapsed() < LIMIT && self.read(),
                 "{text:?} was never seen:\n{}",

@@ -164,7 +164,7 @@ impl Typing {
             CheckpointAction::Revise => ("checkpoint revise", Some(TextField { field: "text", required: false })),
             CheckpointAction::Recheck => ("checkpoint recheck", None),
             CheckpointAction::Feedback => (
-                "checkpoint feedback 'what all later workers are to know'",
+                "checkpoint feedback 'a note for all later workers'",
                 Some(TextField { field: "text", required: true }),
             ),
         };

@@ -38,7 +38,7 @@ fn permissions(seen: &Seen<'_>, running: &Running) -> Vec<Item> {
 fn checkpoint(seen: &Seen<'_>) -> Option<Item> {
     let checkpoint = seen.status.checkpoint.as_ref()?;
     let mut why = match checkpoint.cause {
-        Cause::Planned => "a person is to judge here".to_owned(),
+        Cause::Planned => "review it and decide".to_owned(),
         Cause::Blocked => "a reviewer blocked it; you decide".to_owned(),
         Cause::OutOfRounds => "work was sent back as often as it may be".to_owned(),
     };

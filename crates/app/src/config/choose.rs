@@ -166,7 +166,7 @@ fn chooser<'a>(
     });
     if by_flag.as_ref().is_some_and(|agent| agent.kind == AgentKind::Command(Vec::new())) {
         let finding = Finding::error(Code::Usage, "the command of --agent-command is empty");
-        return Err(finding.help("name the program that does the work: --agent-command 'CMD'").into());
+        return Err(finding.help("name the program that does the work, as in --agent-command './work.sh'").into());
     }
     let chosen = Chosen {
         workers: Workers::default(),
@@ -440,7 +440,8 @@ impl<'a> Chooser<'a> {
             of_session.filter(|_| may_choose).map(|name| Set { value: vec![name.to_owned()], from: Origin::Session });
         by_user.or(of_session).or_else(|| settings.agents_wanted.clone()).ok_or_else(|| {
             let finding = Finding::error(Code::Usage, "no agent was named, so nothing was started");
-            let finding = finding.help("name the program that does the work: --agent-command 'CMD'");
+            let finding = finding.help("add --agent NAME, or --agent-command CMD for a program of your own");
+            let finding = finding.help("list the agents that are installed: team-executor agents");
             let file = super::files::PROJECT_FILE;
             finding
                 .help(format!("or set agent in [defaults] of {file}; `team-executor config` shows what is set"))

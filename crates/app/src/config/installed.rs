@@ -11,6 +11,7 @@ use team_executor_agents::{Ended, Unusable, ask, probe};
 use super::SPEAKING;
 use crate::environment::Place;
 use crate::error::Kind;
+use crate::escape;
 
 /// How long a program may take to say its version. Some take seconds.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -115,7 +116,7 @@ fn help(reason: &Unusable) -> String {
             format!("install {program}, or add its folder to PATH, or name it with its path")
         }
         Unusable::Missing(_) => "correct the path; it is taken from the project's folder".to_owned(),
-        Unusable::NotExecutable(path) => format!("chmod +x {}", path.display()),
+        Unusable::NotExecutable(path) => format!("chmod +x {}", escape::shell_word(&path.display().to_string())),
         Unusable::Failed(..) => "once the cause is gone, the same command works".to_owned(),
     }
 }

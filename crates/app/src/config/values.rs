@@ -46,7 +46,7 @@ impl Reader<'_> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("what can be set{of}: {}", keys.join(", ")),
             };
-            self.wrong(format!("unknown key '{name}'{of}"), key.span(), "nothing is called so", help);
+            self.wrong(format!("unknown key '{name}'{of}"), key.span(), "no such key", help);
         }
     }
 
@@ -176,7 +176,7 @@ pub(super) fn list(value: &DeValue<'_>) -> Option<Vec<String>> {
 /// The name that was probably meant. Of one letter nothing is left if that is another one.
 pub fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let letters = wrong.chars().count();
-    let limit = (letters / 3).max(1).min(letters.saturating_sub(1));
+    let limit = (letters.saturating_add(1) / 3).max(1).min(letters.saturating_sub(1));
     let near = names.filter_map(|name| Some((letters_apart(wrong, name, limit)?, name)));
     near.min().map(|(_, name)| name)
 }

@@ -192,7 +192,7 @@ pub(super) fn show(asked: Asked, format: Format, printer: &mut Printer) -> Resul
         return Ok(Exit::Fine);
     }
     let did = asked.outcome?;
-    let stage = if asked.is_noted { stage(&asked.stage, false) } else { &asked.stage };
+    let stage = stage(&asked.stage, !asked.is_noted);
     let out = printer.out();
     writeln!(out, "Run {} is {}", escape::line(&asked.run), escape::line(stage))?;
     did.iter().try_for_each(|line| writeln!(out, "  {}", escape::line(line)))?;

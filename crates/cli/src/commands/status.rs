@@ -69,10 +69,11 @@ fn show_opened(
     Ok(Exit::Fine)
 }
 
-/// What a run is about, for people. Where no executor is heard, nothing goes on and nothing is about to end: it did.
+/// The stage of a run, for people. Where no executor is heard, nothing runs and nothing is about to end.
 pub(super) fn stage(word: &str, is_heard: bool) -> &str {
     match word {
         "going on" if !is_heard => "unfinished",
+        "going on" => "running",
         "draining" | "stopping" if !is_heard => "stopped",
         word => word,
     }
@@ -81,7 +82,7 @@ pub(super) fn stage(word: &str, is_heard: bool) -> &str {
 /// Why a person is asked.
 pub(crate) const fn why(cause: Cause) -> &'static str {
     match cause {
-        Cause::Planned => "a person is to judge here",
+        Cause::Planned => "review it and decide",
         Cause::Blocked => "a reviewer blocked it; you decide",
         Cause::OutOfRounds => "work was sent back as often as it may be",
     }

@@ -9,6 +9,7 @@ use team_executor_core::{Graph, Session, TaskIndex};
 use unicode_width::UnicodeWidthStr;
 
 use super::left::Left;
+use super::spending::Spending;
 use super::steering::Now;
 use crate::escape;
 use team_executor_app::usage::so_far;
@@ -31,6 +32,7 @@ pub(crate) struct Board {
     /// The limit of the machine, while the run waits for it.
     machine: Option<u32>,
     is_paused: bool,
+    spending: Spending,
 }
 
 struct Worker {
@@ -67,6 +69,7 @@ impl Board {
             held: Vec::new(),
             machine: None,
             is_paused: false,
+            spending: Spending::default(),
         }
     }
 
@@ -78,6 +81,7 @@ impl Board {
 
     /// Takes note of what happened.
     pub(crate) fn take(&mut self, kind: &Kind, now: Instant) {
+        self.spending.take(kind);
         match kind {
             Kind::RunStarted { counts, statuses, .. } => {
                 self.counts = *counts;
@@ -171,8 +175,9 @@ impl Board {
         let mut lines = vec![escape::cut(&self.progress(now, width), width)];
         if most > 1 {
             let Counts { ready, waiting, .. } = self.counts;
-            lines
-                .push(escape::cut(&format!("{} running, {ready} ready, {waiting} waiting", self.workers.len()), width));
+            let spent = self.spending.words();
+            let line = format!("{} running, {ready} ready, {waiting} waiting{spent}", self.workers.len());
+            lines.push(escape::cut(&line, width));
         }
         if let Some(workers) = self.machine
             && lines.len() < most
@@ -369,6 +374,7 @@ mod tests {
         let notice = Kind::TaskActivity { task: "c1".into(), attempt: 1, agent: "claude".into(), activity };
         bench.board.take(&notice, bench.now);
         bench.board.take(&Kind::TaskOutput { task: "c1".into(), text: "edits src/lib.rs".into() }, bench.now);
+        assert_eq!(bench.shown(80, 24)[1], "1 running, 1 ready, 2 waiting; 12k tokens, $0.14 so far");
         let line = "▶ c1  builder   0:00  (opus, 12k tokens, $0.14, 1 retry) [half done (50 %)] edits src/lib.rs";
         assert_eq!(bench.shown(120, 24)[2..], [line]);
     }

@@ -132,7 +132,7 @@ fn whole(label: &str, words: &str, width: usize) -> String {
     escape::wrap(&format!("{label}: {words}"), width.saturating_sub(INDENT.len())).join(INDENT)
 }
 
-/// What a person is to judge, with what can be typed.
+/// A checkpoint with the work to review and the words that can be typed.
 fn checkpoint(
     (task, cause): (&str, Cause),
     judged: &[ToReview],

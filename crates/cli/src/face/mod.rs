@@ -7,6 +7,7 @@ mod left;
 mod lines;
 mod painter;
 mod screen;
+mod spending;
 mod steering;
 
 pub(crate) use board::Board;

@@ -41,6 +41,7 @@ mod logs;
 mod mcp;
 mod output;
 mod pasted;
+mod pinned;
 mod planners;
 mod prune;
 mod readme;

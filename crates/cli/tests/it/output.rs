@@ -85,7 +85,7 @@ fn a_session_that_is_not_there_as_data() {
           "times": 1,
           "related": [],
           "help": [
-            "check the path, or list the sessions below .workflow/: team-executor sessions"
+            "list the sessions below .workflow/: team-executor sessions"
           ]
         }
       ],

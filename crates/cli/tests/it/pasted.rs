@@ -89,6 +89,9 @@ const SCENES: &[(&str, Scene)] = &[
         said(half(), &["task", "create", "N", "--title", "n", "--assignee", "worker", "--deps", "Z", "--session=S"])
     }),
     ("a misspelt command", || said(world(), &["statsu"])),
+    ("a session that is named like a file", || said(tasks(&[("A", "")]), &["plan", "S"])),
+    ("an argument that is missing", || said(world(), &["init"])),
+    ("a value that is no number", || said(world(), &["run", "-c", "many"])),
     ("a misspelt option", || said(world(), &["status", "--sesion=S"])),
 ];
 

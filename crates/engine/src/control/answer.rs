@@ -170,7 +170,7 @@ fn in_words<'i>(request: &Request, refused: Refused, run: &Run, id: impl Fn(Task
             format!("'{task}' is {} and cannot be skipped", refused.from)
         }
         (Refused::Move(refused), Request::Retry { .. }) if refused.from == "completed" => {
-            "a completed task runs again only with everything that depends on it (--downstream)".to_owned()
+            "a completed task runs again only together with everything that depends on it: add --downstream".to_owned()
         }
         (Refused::Move(refused), Request::Retry { with: Some(_), .. }) => {
             format!("a named task is {}; `restart` ends a running task and gives it to another agent", refused.from)

@@ -6,6 +6,7 @@ use std::time::Duration;
 use team_executor_core::run::{Run, Used, Work};
 use team_executor_core::{Session, TaskIndex};
 
+use crate::event::AtWork;
 use crate::render::run_report::seconds;
 
 /// What one attempt used.
@@ -77,6 +78,11 @@ impl Sum {
         all
     }
 
+    /// In a few words: `12k tokens, ~$0.14`.
+    pub fn brief(&self) -> String {
+        brief(self.input, self.output, self.cost_micros, self.is_estimated)
+    }
+
     /// For people: `12345 tokens in (100 cached), 678 out, about $0.14 (2 of 5 attempts without a price)`.
     pub fn words(&self) -> String {
         let cached = if self.cached > 0 { format!(" ({} cached)", self.cached) } else { String::new() };
@@ -90,6 +96,19 @@ impl Sum {
         let output = if self.is_estimated && self.cost_micros.is_none() { " (estimated)" } else { "" };
         format!("{} tokens in{cached}, {} out{output}{cost}{parts}", self.input, self.output)
     }
+}
+
+/// Tokens and cost in a few words: `12k tokens, ~$0.14`. Nothing if there are none.
+pub fn brief(input: u64, output: u64, cost_micros: Option<u64>, is_estimated: bool) -> String {
+    let tokens = match input.saturating_add(output) {
+        0 => None,
+        tokens @ 1..10_000 => Some(format!("{tokens} tokens")),
+        tokens @ 10_000..10_000_000 => Some(format!("{}k tokens", tokens / 1000)),
+        tokens => Some(format!("{}M tokens", tokens / 1_000_000)),
+    };
+    let about = if is_estimated { "~" } else { "" };
+    let cost = cost_micros.map(|micros| format!("{about}{}", dollars(micros)));
+    [tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Millionths of a dollar, for people: `$0.14`.
@@ -150,6 +169,30 @@ pub(crate) fn collect(rules: &Run, session: &Session) -> Vec<Spent> {
         Spent { task, role, attempt, used: known.get(&work).map_or(&nothing, |used| *used).clone() }
     });
     spent.collect()
+}
+
+/// Adds running attempts whose agents say what they use.
+pub(crate) fn add_running(spent: &mut Vec<Spent>, at_work: &[AtWork], session: &Session) {
+    for AtWork { task, attempt, agent, activity, .. } in at_work.iter().filter(|one| one.activity.input > 0) {
+        let is_counted = spent.iter().any(|one| one.task == *task && one.attempt == *attempt);
+        let Some(role) = session.tasks.iter().find(|one| one.id.as_str() == task).map(|one| one.role.to_string())
+        else {
+            continue;
+        };
+        let used = Used {
+            agent: agent.clone(),
+            model: activity.model.clone(),
+            session_id: activity.session_id.clone(),
+            input: activity.input,
+            cached: activity.cached,
+            output: activity.output,
+            cost_micros: activity.cost_micros,
+            turns: activity.turns,
+            is_estimated: activity.is_estimated,
+            ..Used::default()
+        };
+        spent.extend((!is_counted).then(|| Spent { task: task.clone(), role, attempt: *attempt, used }));
+    }
 }
 
 /// Whether nothing is known of what an attempt used.

@@ -233,10 +233,22 @@ impl Report {
         format!("Run {how}: {others}{completed} of {total} completed")
     }
 
-    /// Waves in which tasks failed or were skipped, one line each.
+    /// Waves in which tasks failed or were skipped, one line each. Neighbours without a failure share a line.
     pub fn troubled_waves(&self) -> Vec<String> {
-        let troubled = (1..).zip(&self.waves).filter(|(_, wave)| wave.failed + wave.skipped > 0);
-        troubled.map(|(nth, wave)| format!("wave {nth}: {} failed, {} skipped", wave.failed, wave.skipped)).collect()
+        let is_skipped = |wave: &WaveReport| wave.failed == 0 && wave.skipped > 0;
+        let mut lines = Vec::new();
+        let mut first = 1;
+        for group in self.waves.chunk_by(|one, next| is_skipped(one) && is_skipped(next)) {
+            let last = first + group.len() - 1;
+            let waves = if first == last { format!("wave {first}") } else { format!("waves {first} to {last}") };
+            let sum = |of: fn(&WaveReport) -> usize| group.iter().map(of).sum::<usize>();
+            let (failed, skipped) = (sum(|wave| wave.failed), sum(|wave| wave.skipped));
+            if failed + skipped > 0 {
+                lines.push(format!("{waves}: {failed} failed, {skipped} skipped"));
+            }
+            first = last + 1;
+        }
+        lines
     }
 
     /// How long it took, for people, with the idle time beside it if there is any to speak of.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use team_executor_app::attempts::between;
-use team_executor_app::attention::Attention;
+use team_executor_app::attention::{Attention, Kind};
 use team_executor_app::changes::of_task;
 use team_executor_app::usage::{Sum, sums};
 use team_executor_app::{Running, Status, TaskNote, count, seconds, took_words};
@@ -69,7 +69,9 @@ fn attention(
         for item in items.iter().take(most) {
             let since = item.since.map(|since| between(since, status.at)).filter(|age| age.as_secs() > 0);
             let since = since.map(|age| format!(" ({})", seconds(age))).unwrap_or_default();
-            let task = item.task.as_ref().map(|task| format!(" {task}")).unwrap_or_default();
+            // Its task is the one that failed, which the words name.
+            let task = item.task.as_ref().filter(|_| item.kind != Kind::Skipped);
+            let task = task.map(|task| format!(" {task}")).unwrap_or_default();
             let line = format!("{}{task}{since}: {}", item.kind.word().replace('_', " "), item.why);
             writeln!(out, "  {}", escape::cut(&line, width - 2))?;
             // Commands are there to be copied, so they are not cut.
@@ -118,6 +120,7 @@ fn lasts(status: &Status, running: &Running) -> String {
 fn tasks(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &mut impl Write) -> Result<(), Failure> {
     let Watched { session, graph, .. } = *shown;
     let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
+    let spent = sums(&status.used, |one| &one.task);
     let mut wave = 0;
     let is_many = session.tasks.len() > SHOWN;
     let is_shown = |task: &&TaskIndex| {
@@ -142,7 +145,13 @@ fn tasks(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &
         let is_failed = status.statuses[task.get()] == TaskStatus::Failed;
         let mut judged = status.judged[task.get()].clone();
         let reason = if is_failed { judged.why.take() } else { None };
-        let note = took(status, *task) + &note(&judged);
+        let cost = spent.get(session.tasks[task.get()].id.as_str()).filter(|_| status.statuses[task.get()].is_over());
+        let cost = cost
+            .map(Sum::brief)
+            .filter(|words| !words.is_empty())
+            .map(|words| format!("  {words}"))
+            .unwrap_or_default();
+        let note = took(status, *task) + &cost + &note(&judged);
         let line = format!("{} {}{}{note}{after}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
         writeln!(out, "  {style}{sign}{style:#} {}", escape::cut(&line, width - 4))?;
         if let Some(reason) = reason {
@@ -223,7 +232,7 @@ fn decisions(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl 
         writeln!(out, "\nCheckpoint after {}: {}", id(checkpoint.task), why(checkpoint.cause))?;
         for (task, folder) in &checkpoint.judges {
             let folder = folder.as_ref().map(|folder| format!(": {}", folder.display())).unwrap_or_default();
-            writeln!(out, "  judge {}{}", id(*task), escape::line(&folder))?; // never cut: paths are there to be copied
+            writeln!(out, "  review {}{}", id(*task), escape::line(&folder))?; // never cut: paths are there to be copied
         }
         if let Some(critique) = &checkpoint.critique {
             writeln!(out, "  not accepted: {}", escape::line(critique))?; // it is what a person decides by

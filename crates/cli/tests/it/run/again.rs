@@ -48,7 +48,7 @@ fn failed_tasks_are_retried_while_the_run_goes_on() {
     assert_eq!(ask(world, &["retry"]).code, Some(2), "which?");
     world.write("ok", "");
     let retried = ask(world, &["retry", "A"]);
-    assert_eq!(said(world, &retried), "Run EX is going on\n  A will run again\n  B will run again\n", "{retried}");
+    assert_eq!(said(world, &retried), "Run EX is running\n  A will run again\n  B will run again\n", "{retried}");
     failing.gate.open();
     assert_eq!(end(executor).0, Some(0));
     assert_eq!(column(world, "findings"), ["did A", "did B", "did C"]);
@@ -59,7 +59,7 @@ fn a_task_is_skipped_while_the_run_goes_on() {
     let mut waiting = Waiting::new();
     let executor = waiting.start();
     let skipped = ask(&waiting.world, &["skip", "B", "--reason", "by\nhand"]);
-    assert_eq!(said(&waiting.world, &skipped), "Run EX is going on\n  B is skipped: by␊hand\n", "{skipped}");
+    assert_eq!(said(&waiting.world, &skipped), "Run EX is running\n  B is skipped: by␊hand\n", "{skipped}");
     waiting.gate.open();
     assert_eq!(end(executor).0, Some(1));
     assert_eq!(rows(&waiting.world)["B"]["status"], "skipped");
@@ -115,7 +115,7 @@ fn a_finished_run_is_opened_again_by_a_retry() {
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.starts_with("error: nothing was done: no task failed\n"), "{refused}");
     let refused = ask(&world, &["retry", "A"]);
-    assert!(refused.stderr.contains("(--downstream)"), "{refused}");
+    assert!(refused.stderr.contains("add --downstream"), "{refused}");
     assert!(run(&world, DID, &[]).stdout.contains("is finished; nothing was done\n"), "a refusal changes nothing");
     let retried = ask(&world, &["retry", "A", "--downstream"]);
     assert_eq!(retried.code, Some(0), "{retried}");

@@ -49,7 +49,7 @@ fn a_paused_run_waits_until_it_is_resumed() {
     assert!(shown.stdout.contains("\nRunning         none\nReady           B\n"), "{shown}");
 
     let resumed = ask(world, &["resume"]);
-    assert!(said(world, &resumed).starts_with("Run EX is going on\n  workers start again\nRun EX is "), "{resumed}");
+    assert!(said(world, &resumed).starts_with("Run EX is running\n  workers start again\nRun EX is "), "{resumed}");
     assert_eq!((resumed.code, end(executor).0), (Some(0), Some(0)));
     assert_eq!(column(world, "status"), ["completed", "completed"]);
     assert!(!folder(world).join(".executor/control").exists(), "the socket is gone");
@@ -72,7 +72,7 @@ fn resume_of_a_running_run_only_shows_its_status() {
     let executor = waiting.start();
     let resumed = ask(&waiting.world, &["continue"]);
     assert_eq!(resumed.code, Some(0), "{resumed}");
-    assert!(said(&waiting.world, &resumed).starts_with("Run EX is going on\n["), "{resumed}");
+    assert!(said(&waiting.world, &resumed).starts_with("Run EX is running\n["), "{resumed}");
     waiting.gate.open();
     assert_eq!(end(executor).0, Some(0));
 }
@@ -155,7 +155,7 @@ fn a_run_whose_executor_was_killed_is_not_said_to_go_on() {
     let mut waiting = Waiting::new();
     let mut executor = waiting.start();
     let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
-    assert!(shown.starts_with("Run EX is going on\n[") && shown.contains("1 running"), "{shown}");
+    assert!(shown.starts_with("Run EX is running\n[") && shown.contains("1 running"), "{shown}");
     executor.kill().expect("killed");
     executor.limited_wait();
     waiting.pulse.wait_dead();

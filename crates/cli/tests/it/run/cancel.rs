@@ -49,7 +49,7 @@ fn cancelled_task_fails_or_is_skipped_and_others_go_on() {
         let mut hanging = Hanging::new();
         let executor = hanging.start();
         let cancelled = ask(&hanging.world, words);
-        let told = format!("Run EX is going on\n  the worker of A is ended; when it has, A {becomes}\n");
+        let told = format!("Run EX is running\n  the worker of A is ended; when it has, A {becomes}\n");
         assert_eq!(said(&hanging.world, &cancelled), told, "{cancelled}");
         hanging.gate.open();
         assert_eq!(end(executor).0, Some(1));

@@ -153,10 +153,7 @@ fn decisions_after_quality_tasks_are_recorded() {
         let world = tasks(&[("A", ""), ("B", "A"), ("QUALITY-001", "B"), ("C", "QUALITY-001")]);
         let paused = run(&world, SCRIPTED, &[]);
         assert_eq!(paused.code, Some(3), "{paused}");
-        assert!(
-            paused.stderr.contains("Checkpoint after QUALITY-001: a person is to judge here\n  B did B"),
-            "{paused}"
-        );
+        assert!(paused.stderr.contains("Checkpoint after QUALITY-001: review it and decide\n  B did B"), "{paused}");
         world
     };
     for (words, expected) in [
@@ -259,7 +256,7 @@ fn the_command_that_a_run_names_at_a_checkpoint_leads_past_it() {
         assert_eq!(code, Some(3), "{said}");
         let shown = world.run(&["status", "--session=S"]).stdout;
         assert!(shown.contains(" is stopped: checkpoint after QUALITY-001\n"), "{shown}");
-        assert!(shown.contains("\nCheckpoint after QUALITY-001: a person is to judge here\n  judge A"), "{shown}");
+        assert!(shown.contains("\nCheckpoint after QUALITY-001: review it and decide\n  review A"), "{shown}");
         goes_past(&world, &said, "B");
         assert_eq!(status(&world)["decisions"][0]["action"], "resume");
     }

@@ -58,7 +58,7 @@ fn raised_limit_starts_workers_at_once() {
     let mut four = Four::new();
     let executor = four.start();
     let limited = ask(&four.world, &["limit", "3"]);
-    assert_eq!(said(&four.world, &limited), "Run EX is going on\n  at most 3 workers at a time\n", "{limited}");
+    assert_eq!(said(&four.world, &limited), "Run EX is running\n  at most 3 workers at a time\n", "{limited}");
     four.pulse.wait_alive(2); // two more
     assert_eq!(at_work(&four.world), 3);
     four.open();

@@ -58,7 +58,7 @@ fn restarted_task_is_done_by_the_agent_that_a_person_chose() {
     let mut agents = Agents::new("sleep 600");
     let executor = agents.start(2);
     let given = ask(&agents.world, &["restart", "A", "--with", "two", "--feedback", "smaller steps"]);
-    let told = "Run EX is going on\n  the next attempt at A is told so\n  from the next attempt on, A is done by two\n  \
+    let told = "Run EX is running\n  the next attempt at A is told so\n  from the next attempt on, A is done by two\n  \
                 the worker of A is ended; when it has, A begins anew\n";
     assert_eq!(said(&agents.world, &given), told, "{given}");
     agents.gate.open();
