@@ -47,9 +47,10 @@ fn checkpoint(seen: &Seen<'_>) -> Option<Item> {
     }
     let decide = |label: &str, action, task| seen.typing.decide(label, action, task);
     let mut actions = vec![decide("Approve", CheckpointAction::Resume, None)];
-    if !checkpoint.judges.is_empty() {
-        actions.push(decide("Send back", CheckpointAction::Improve, None));
-    }
+    actions.push(match checkpoint.judges.is_empty() {
+        true => decide("Send back", CheckpointAction::Revise, Some(seen.id(checkpoint.task))),
+        false => decide("Send back", CheckpointAction::Improve, None),
+    });
     actions.push(decide("Recheck", CheckpointAction::Recheck, None));
     if checkpoint.judges.len() > 1 {
         let judged = checkpoint.judges.iter().take(NAMED).map(|(task, _)| seen.id(*task));

@@ -507,7 +507,7 @@ impl<'a> Chooser<'a> {
         let verify = self.config.settings.isolation.verify.as_ref();
         if let Some(set) = verify.filter(|_| self.chosen.isolated.contains(&true)) {
             let (command, by_project) = (command::shown(&set.value.words), self.by_project(&set.from));
-            self.chosen.programs.push(Program { agent: "the tests of [merge]".to_owned(), command, by_project });
+            self.chosen.programs.push(Program { agent: "[merge] verify".to_owned(), command, by_project });
         }
         let setup = self.config.settings.isolation.setup.as_ref();
         if let Some(set) = setup.filter(|_| self.chosen.isolated.contains(&true)) {

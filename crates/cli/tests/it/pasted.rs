@@ -61,6 +61,13 @@ const SCENES: &[(&str, Scene)] = &[
         said(world, &arguments("--session=S", "true", &["--only", "A"]))
     }),
     ("a run that is in the middle", || said(half(), &["status", "--session=S"])),
+    ("a run at a checkpoint", || {
+        let world = tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
+        said(world, &arguments("--session=S", "true", &[]))
+    }),
+    ("the status at a checkpoint", || said(reviewed(), &["status", "--session=S"])),
+    ("a checkpoint without a review", || said(unreviewed(), &["checkpoint", "--session=S"])),
+    ("a checkpoint where nothing was reviewed", || said(unreviewed(), &["checkpoint", "reject", "x", "--session=S"])),
     ("all runs", || said(ended("true"), &["runs"])),
     ("the sessions", || said(ended("true"), &["sessions"])),
     ("a task that a person ends", || said(half(), &["task", "update", "B", "--status", "completed", "--session=S"])),
@@ -135,6 +142,21 @@ fn half() -> World {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let run = world.run(&arguments("--session=S", "true", &["--only", "A"]));
     assert!(run.code.is_some(), "{run}");
+    world
+}
+
+/// A run that waits behind a reviewer's task.
+fn reviewed() -> World {
+    let world = tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
+    assert_eq!(world.run(&arguments("--session=S", "true", &[])).code, Some(3));
+    world
+}
+
+/// A run that waits behind a task that reviews nothing.
+fn unreviewed() -> World {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    world.write("team-executor.toml", "[tasks.A]\ncheckpoint = true\n");
+    assert_eq!(world.run(&arguments("--session=S", "true", &[])).code, Some(3));
     world
 }
 

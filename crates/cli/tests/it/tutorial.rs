@@ -1,11 +1,15 @@
 //! The commands of the tutorial print what the tutorial shows.
 
 use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use team_executor_testkit::World;
+use serde_json::json;
 use team_executor_testkit::limited::*;
+use team_executor_testkit::{ScriptedModel, World};
+
+use crate::agents;
 
 /// A command of a page, and what the page says that it prints.
 struct Shown {
@@ -33,7 +37,8 @@ fn blocks(text: &str) -> Vec<(String, Vec<Shown>)> {
 fn commands(block: &str) -> Vec<Shown> {
     let mut shown: Vec<Shown> = Vec::new();
     for line in block.lines() {
-        match (line.strip_prefix("$ "), line.strip_prefix("> "), shown.last_mut()) {
+        let more = line.strip_prefix("> ").or_else(|| line.strip_prefix('>').filter(|rest| rest.is_empty()));
+        match (line.strip_prefix("$ "), more, shown.last_mut()) {
             (Some(command), _, _) => shown.push(Shown { command: command.to_owned(), output: String::new() }),
             (None, Some(more), Some(last)) if last.output.is_empty() && last.command.contains("<<") => {
                 write!(last.command, "\n{more}").expect("a string");
@@ -101,7 +106,8 @@ pub(crate) fn compare(world: &World, path: &Path) {
                 wrong.push(format!("$ {command}\n--- prints\n{printed}--- the page says\n{output}"));
             }
             let start = if nth == 0 { "```console\n" } else { "" };
-            write!(new, "{start}$ {}\n{printed}", command.replace('\n', "\n> ")).expect("a string");
+            write!(new, "{start}$ {}\n{printed}", command.replace('\n', "\n> ").replace("> \n", ">\n"))
+                .expect("a string");
         }
         new.push_str(if shown.is_empty() { "" } else { "```\n" });
     }
@@ -112,7 +118,53 @@ pub(crate) fn compare(world: &World, path: &Path) {
     }
 }
 
+/// Puts a program called `claude` where the shell of a page finds it.
+fn install(world: &World, script: &str) {
+    let path = world.dir().join("../bin/claude");
+    std::fs::write(&path, script).expect("written");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("made executable");
+}
+
+/// A script that says and does what Claude Code does with the last task of the tutorial.
+const STAND_IN: &str = r#"#!/bin/sh
+[ "$1" = --version ] && { echo '2.1.325 (Claude Code)'; exit; }
+cat >/dev/null
+echo '# release-notes.md' >"$TEAM_EXECUTOR_ARTIFACTS/release-notes.md"
+echo '{"type":"system","subtype":"init","session_id":"c-1","model":"claude-opus-5-5"}'
+echo '{"type":"result","subtype":"success","session_id":"c-1","is_error":false,"num_turns":2,"result":"Done.",
+"structured_output":{"status":"completed","findings":"wrote release-notes.md"},"permission_denials":[],
+"total_cost_usd":0.05,"usage":{"input_tokens":1000,"cache_read_input_tokens":400,"output_tokens":14}}' | tr -d '\n'
+echo
+"#;
+
 #[test]
 fn tutorial_shows_what_its_commands_print() {
-    compare(&World::new(env!("CARGO_BIN_EXE_team-executor")), &page("tutorial.md"));
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    install(&world, STAND_IN);
+    compare(&world, &page("tutorial.md"));
+}
+
+#[test]
+fn tutorial_holds_with_the_real_claude() {
+    let Some(claude) = agents::installed("claude") else { return };
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    let scripts = world.dir().join("../scripts");
+    std::fs::create_dir(&scripts).expect("a folder");
+    let turns = agents::turns(agents::Kind::Known, "NOTES-1", "release-notes.md");
+    let turns = json!({ "turns": turns }).to_string().replace(&agents::found("NOTES-1"), "wrote release-notes.md");
+    std::fs::write(scripts.join("writer.json"), turns).expect("a script");
+    let model = ScriptedModel::start(&scripts);
+    let home = world.dir().join("../home-of-claude");
+    let recipe = claude.recipe(&model.address("writer"), &home, model.is_apart());
+    let env: String = recipe.env.iter().map(|(name, value)| format!("export {name}='{value}'\n")).collect();
+    let program = [model.network(), vec![recipe.command[0].clone()]].concat().join(" ");
+    install(&world, &format!("#!/bin/sh\n{env}exec {program} \"$@\"\n"));
+    compare(&world, &page("tutorial.md"));
+    let asked: Vec<_> = model.rest().into_iter().map(|asked| (asked.turn, asked.status)).collect();
+    assert_eq!(asked, [(0, 200), (1, 200)], "the model was asked by Claude Code");
+}
+
+#[test]
+fn page_on_reviews_shows_what_its_commands_print() {
+    compare(&World::new(env!("CARGO_BIN_EXE_team-executor")), &page("how-to/review-before-merging.md"));
 }

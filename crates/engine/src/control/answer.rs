@@ -178,6 +178,9 @@ fn in_words<'i>(request: &Request, refused: Refused, run: &Run, id: impl Fn(Task
         (Refused::Move(refused), Request::Retry { .. }) => {
             format!("only failed or skipped tasks can be retried, and a named task is {}", refused.from)
         }
+        (Refused::NothingToRevise, Request::Decide { action: CheckpointAction::Improve, .. }) => {
+            "no task was reviewed before this checkpoint; `checkpoint revise TASK TEXT` redoes one".to_owned()
+        }
         (Refused::NotOver(task), _) => format!("'{}' has not finished, so it cannot run again", id(task)),
         (Refused::SkippedAgain { task, on: Some(on) }, _) => {
             format!("'{}' would be skipped again, because of '{}': retry that too", id(task), id(on))

@@ -172,8 +172,7 @@ fn next(report: &Report, again: &Again<'_>, out: &mut impl Write) -> std::io::Re
     if !report.is_complete() {
         writeln!(out, "Resume with: {}", escape::line(resume))?;
         if report.at_checkpoint {
-            let decide = "checkpoint improve|revise|recheck|feedback";
-            writeln!(out, "Decide otherwise with: {} {decide} {}", app.typed(), escape::line(session))?;
+            writeln!(out, "Look and decide with: {} checkpoint {}", app.typed(), escape::line(session))?;
         }
     }
     Ok(())

@@ -128,7 +128,8 @@ fn section(role: &str, agent: &RealAgent, kind: Kind, address: &str, home: &Path
     format!("[roles.{role}]\nagent = \"{role}\"\n[agents.{role}]\n{worker}\nenv = {{ {} }}\n", env.join(", "))
 }
 
-fn installed(name: &'static str) -> Option<RealAgent> {
+/// An agent that is installed. If it is not, that is said.
+pub(crate) fn installed(name: &'static str) -> Option<RealAgent> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("agents");
     let found = RealAgent::find(name, &folder);
     if found.is_none() {

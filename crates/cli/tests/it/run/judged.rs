@@ -217,8 +217,7 @@ fn checkpoint_asks_at_a_terminal_else_takes_the_setting() {
 /// The plain command is no decision: it would come to the same checkpoint again.
 #[test]
 fn the_command_that_a_run_names_at_a_checkpoint_leads_past_it() {
-    const OTHERWISE: &str =
-        "\nDecide otherwise with: team-executor checkpoint improve|revise|recheck|feedback --session=S\n";
+    const OTHERWISE: &str = "\nLook and decide with: team-executor checkpoint --session=S\n";
     let worker = SCRIPTED; // it has several lines, and the command is told in one
     let session = || tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
     let goes_past = |world: &World, said: &str, task: &str| {
