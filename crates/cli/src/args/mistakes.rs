@@ -145,7 +145,7 @@ mod tests {
     /// The error of a command line, and its help.
     fn mistake(line: &str) -> String {
         let words = line.split(' ').map(std::ffi::OsString::from);
-        let finding = finding(&Args::read(words).err().expect("an error"));
+        let finding = finding(&Args::read(words).expect_err("an error"));
         [&[finding.message][..], &finding.help].concat().join("\n")
     }
 
