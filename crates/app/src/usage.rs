@@ -103,7 +103,8 @@ impl<'a> From<&'a Spent> for JsonAttempt<'a> {
 
 /// What a running agent has used so far, for people: `12k tokens, $0.14, 2 retries`. Nothing before it has said anything.
 pub fn so_far(activity: &Activity) -> String {
-    let used = usage::brief(activity.input, activity.output, activity.cost_micros, activity.is_estimated);
+    let Activity { input, output, cost_micros, is_estimated, .. } = *activity;
+    let used = Sum { input, output, cost_micros, is_estimated, ..Sum::default() }.brief();
     let retries = match activity.retries {
         0 => None,
         1 => Some("1 retry".to_owned()),

@@ -60,7 +60,7 @@ function Buttons({ actions, run, task, done }) {
     : html`<${Act} key=${action.label} kind=${nth ? '' : 'main'} aria-label=${label(action)} act=${() => send(action)}>${action.label}</${Act}>`))}</div>`;
 }
 
-/** A list of needs or problems. A card stays the same while its words change: somebody may be writing in it. */
+/** A list of needs or problems. A card stays the same while its words change: a person may be writing in it. */
 export function Cards({ items, ...rest }) {
   const times = new Map();
   const key = ({ kind, task, since, do: command }) => {

@@ -193,7 +193,7 @@ impl Registry {
         sessions
     }
 
-    /// How a run stands that somebody looks at: a large one is not read a second time for the list.
+    /// The state of a run that has readers: a large one is not read a second time for the list.
     fn looked(&self, known: &Known) -> Option<Arc<Looked>> {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner).get(&known.run).map(Arc::clone)?;
         watched.looked()?;

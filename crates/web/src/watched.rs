@@ -45,7 +45,7 @@ pub(crate) struct Watched {
 
 /// How a run stood at one moment.
 pub(crate) struct Looked {
-    /// Whoever follows the run needs no other.
+    /// For followers of the run, who need no other.
     pub(crate) opened: Arc<Opened>,
     pub(crate) status: Status,
     journal: i64,

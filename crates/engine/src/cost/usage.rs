@@ -78,9 +78,17 @@ impl Sum {
         all
     }
 
-    /// In a few words: `12k tokens, ~$0.14`.
+    /// In a few words: `12k tokens, ~$0.14`. Nothing if nothing was used.
     pub fn brief(&self) -> String {
-        brief(self.input, self.output, self.cost_micros, self.is_estimated)
+        let tokens = match self.input.saturating_add(self.output) {
+            0 => None,
+            tokens @ 1..10_000 => Some(format!("{tokens} tokens")),
+            tokens @ 10_000..10_000_000 => Some(format!("{}k tokens", tokens / 1000)),
+            tokens => Some(format!("{}M tokens", tokens / 1_000_000)),
+        };
+        let about = if self.is_estimated { "~" } else { "" };
+        let cost = self.cost_micros.map(|micros| format!("{about}{}", dollars(micros)));
+        [tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
     /// For people: `12345 tokens in (100 cached), 678 out, about $0.14 (2 of 5 attempts without a price)`.
@@ -96,19 +104,6 @@ impl Sum {
         let output = if self.is_estimated && self.cost_micros.is_none() { " (estimated)" } else { "" };
         format!("{} tokens in{cached}, {} out{output}{cost}{parts}", self.input, self.output)
     }
-}
-
-/// Tokens and cost in a few words: `12k tokens, ~$0.14`. Nothing if there are none.
-pub fn brief(input: u64, output: u64, cost_micros: Option<u64>, is_estimated: bool) -> String {
-    let tokens = match input.saturating_add(output) {
-        0 => None,
-        tokens @ 1..10_000 => Some(format!("{tokens} tokens")),
-        tokens @ 10_000..10_000_000 => Some(format!("{}k tokens", tokens / 1000)),
-        tokens => Some(format!("{}M tokens", tokens / 1_000_000)),
-    };
-    let about = if is_estimated { "~" } else { "" };
-    let cost = cost_micros.map(|micros| format!("{about}{}", dollars(micros)));
-    [tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Millionths of a dollar, for people: `$0.14`.

@@ -99,7 +99,7 @@ impl<F: DiskFile> Conductor<F> {
         }
     }
 
-    /// The plan has changed, which the run is to be told of. Gives back what it is told.
+    /// Takes in a changed plan. Gives back the inputs that tell the run of it.
     pub fn extend(&mut self, growth: Growth, now: Timestamp) -> Result<Vec<Input>, NotTheGraph> {
         let Growth { new, priorities, sealed, workers, replan } = growth;
         let ids: Vec<Box<str>> = new.iter().map(|new| new.task.id.as_str().into()).collect();
