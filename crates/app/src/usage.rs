@@ -6,7 +6,6 @@ use serde::Serialize;
 use team_executor_core::run::{Bound, Halt, Scope};
 use team_executor_engine::Halted;
 use team_executor_engine::event::Activity;
-use team_executor_engine::usage;
 pub use team_executor_engine::usage::dollars as dollar_words;
 pub use team_executor_engine::usage::{COLUMNS, Spent, Sum, sums, table};
 
