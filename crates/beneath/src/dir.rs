@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
     AtFlags, CWD, Dir as Entries, FileType, Mode, OFlags, RenameFlags, ResolveFlags, SeekFrom, Stat, fchmod, fstat,
-    fsync, mkdirat, openat, openat2, renameat, renameat_with, seek, statat, unlinkat,
+    fsync, mkdirat, openat, openat2, readlinkat, renameat, renameat_with, seek, statat, symlinkat, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 
@@ -217,6 +218,19 @@ impl Dir {
     /// Removes a name that is not a folder's.
     pub fn remove(&self, path: &str) -> Result<(), Errno> {
         self.within(path, |folder, name| retry_on_intr(|| unlinkat(folder, name, AtFlags::empty())))
+    }
+
+    /// Makes a link that leads to a place, instead of one that leads elsewhere.
+    pub fn link(&self, path: &str, to: &Path) -> Result<(), Errno> {
+        self.within(path, |folder, name| {
+            if readlinkat(folder, name, Vec::new()).is_ok_and(|known| known.as_bytes() == to.as_os_str().as_bytes()) {
+                return Ok(());
+            }
+            match retry_on_intr(|| unlinkat(folder, name, AtFlags::empty())) {
+                Ok(()) | Err(Errno::NOENT) => retry_on_intr(|| symlinkat(to, folder, name)),
+                failed => failed,
+            }
+        })
     }
 
     /// Removes an empty folder.

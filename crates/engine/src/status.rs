@@ -7,7 +7,7 @@ use team_executor_beneath::{ours, read_regular};
 use team_executor_core::run::{Cause, Counts, Decision, Durations, Event, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
 use team_executor_store::{History, Seq, file_system, records, run_folder};
-use team_executor_trees::Overview;
+use team_executor_trees::{Mark, Overview};
 
 use crate::attempt_times::AttemptTimes;
 use crate::begin::plan::Plan;
@@ -23,6 +23,7 @@ use crate::cost::budget::Halted;
 use crate::cost::usage::{self, Spent};
 use crate::event::AtWork;
 use crate::options::Failure;
+use crate::prepare::paths::Paths;
 use crate::prepare::prompt::Knowledge;
 use crate::prepare::resident::Residents;
 use crate::prepare::talk::{self, Talk};
@@ -334,9 +335,10 @@ pub fn prompt(
         Some(path) => look(session, graph, &run_at::name_of(path), path)?.1,
         None => replay::rules(&session.tasks, graph, "", Policy::default(), std::iter::empty())?,
     };
-    let path = path.as_deref();
+    let home = path.as_deref().and_then(Mark::read).map(|mark| mark.home);
+    let paths = Paths { session: folder, run: path.as_deref(), links: home.as_deref() };
     let before = Residents::default().take(session, &run, task);
-    Ok(crate::prepare::prompt::render(session, &run, task, (folder, &mut Knowledge::default()), path, &before, false))
+    Ok(crate::prepare::prompt::render(session, &run, task, (paths, &mut Knowledge::default()), &before, false))
 }
 
 /// The plan of a run, and the rules after all of its records.

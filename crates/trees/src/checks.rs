@@ -4,7 +4,7 @@
 use team_executor_agents::git::Call;
 use team_executor_beneath::ours;
 
-use crate::git::{Trouble, Word, ask, listed, must};
+use crate::git::{Trouble, Word, ask, forbidden, listed, must, seen};
 use crate::merge::Merged;
 use crate::names;
 use crate::repository::Repository;
@@ -30,12 +30,18 @@ const SECRETS: [&str; 10] = [
 const SECRET_FILES: [&str; 4] = [".env", ".env.local", ".env.production", "id_rsa"];
 
 impl Trees {
-    /// Files of the tree of an attempt that are new or changed, and too large.
+    /// Files of the tree of an attempt that are new or changed, and too large; and folders that cannot be read.
     pub(crate) fn large_files(&self, task: &str, attempt: u32) -> Result<Vec<String>, Trouble> {
         let tree = self.path(task, attempt);
         let index = self.home.join(format!("{}{INDEX}", names::folder(task, attempt)));
         let call = Call { env: vec![in_index(&index)], work_tree: Some(&tree), ..self.repository.call() };
-        let out = must(&self.repository.git, &call, &["ls-files", "-z", "-o", "-m", "--exclude-standard"])?;
+        let command = ["ls-files", "-z", "-o", "-m", "--exclude-standard"];
+        let (out, passed_over) = seen(&self.repository.git, &call, &command)?;
+        let closed = passed_over
+            .iter()
+            .filter_map(|line| forbidden(line))
+            .map(|folder| format!("{folder}: it cannot be read; make it readable, or remove it"));
+        let closed: Vec<String> = closed.collect();
         let size = |file: &String| ours::look_at(&tree.join(file)).ok().map(|found| found.st_size);
         let sized = listed(&out).into_iter().filter_map(|file| size(&file).map(|bytes| (file, bytes)));
         let why = |(file, bytes): (String, i64)| {
@@ -44,7 +50,7 @@ impl Trees {
                 "{file}: it has {mb} MiB, and a commit takes files of at most 50; remove it, or let .gitignore name it"
             )
         };
-        Ok(sized.filter(|(_, bytes)| *bytes > MOST_BYTES).map(why).collect())
+        Ok(sized.filter(|(_, bytes)| *bytes > MOST_BYTES).map(why).chain(closed).collect())
     }
 
     /// What must be mended in the tree of an attempt before it can be a commit, a line each.

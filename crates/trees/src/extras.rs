@@ -19,6 +19,8 @@ const MOST_BYTES: u64 = 64 << 20;
 pub struct Extras {
     /// Patterns of ignored files that are copied from the checkout.
     pub include: Vec<String>,
+    /// Ignored folders, from that of the project, that a tree takes over from one that is done with.
+    pub cache: Vec<String>,
     /// What becomes of submodules.
     pub submodules: Submodules,
     /// Where git in a tree can fetch from.

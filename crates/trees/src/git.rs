@@ -54,10 +54,45 @@ pub(crate) fn line(git: &Git, call: &Call<'_>, command: &[&str]) -> Result<Strin
 pub(crate) fn ask(git: &Git, call: &Call<'_>, command: &[&str]) -> Result<Word, Trouble> {
     let verb = command.first().unwrap_or(&"");
     let answer = git.call(call, command).map_err(|error| Trouble::Failed(format!("git {verb} cannot run: {error}")))?;
+    answered(verb, answer)
+}
+
+/// Runs a command that must succeed: what it prints, and what it passed over because it could not be read.
+pub(crate) fn seen(git: &Git, call: &Call<'_>, command: &[&str]) -> Result<(Vec<u8>, Vec<String>), Trouble> {
+    let verb = command.first().unwrap_or(&"");
+    let answer = git.call(call, command).map_err(|error| Trouble::Failed(format!("git {verb} cannot run: {error}")))?;
+    let said = String::from_utf8_lossy(&answer.err).into_owned();
+    let passed_over = said.lines().filter(|line| PASSED_OVER.iter().any(|begins| line.starts_with(begins)));
+    match answered(verb, answer)? {
+        Word::Yes(out) => Ok((out, passed_over.map(str::to_owned).collect())),
+        Word::No(_) => Err(Trouble::Failed(format!("git {verb} said no"))),
+    }
+}
+
+/// The same, if it passed over nothing.
+pub(crate) fn must_see(git: &Git, call: &Call<'_>, command: &[&str]) -> Result<Vec<u8>, Trouble> {
+    match seen(git, call, command)? {
+        (out, passed_over) if passed_over.is_empty() => Ok(out),
+        (_, passed_over) => Err(Trouble::Failed(passed_over.join("; "))),
+    }
+}
+
+/// What git says when it goes on without something that is there.
+const PASSED_OVER: [&str; 3] = [FOLDER, "warning: ignoring broken ref", "warning: unable to access"];
+/// Begins the line that names a folder which it cannot read.
+const FOLDER: &str = "warning: could not open directory '";
+
+/// The folder that was passed over, if nobody may read it.
+pub(crate) fn forbidden(line: &str) -> Option<&str> {
+    line.strip_prefix(FOLDER)?.strip_suffix("': Permission denied")
+}
+
+/// What a call of git says.
+pub(crate) fn answered(verb: &str, answer: Answer) -> Result<Word, Trouble> {
     let Answer { ended, out, err } = answer;
     match ended {
         Ended::Exit(0) => Ok(Word::Yes(out)),
-        Ended::Exit(1) if err.is_empty() || *verb == "merge-tree" => Ok(Word::No(out)),
+        Ended::Exit(1) if err.is_empty() || verb == "merge-tree" => Ok(Word::No(out)),
         ended => {
             let said = String::from_utf8_lossy(&err);
             let said = said.lines().find(|line| line.starts_with("fatal: ") || line.starts_with("error: "));

@@ -1,6 +1,7 @@
 //! The trunk of a run, which grows with every task that is completed, and the branch that the user gets.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use team_executor_agents::git::Call;
 use team_executor_beneath::make_ours;
@@ -10,6 +11,9 @@ use crate::merge::Merged;
 use crate::names;
 use crate::repository::{Repository, put};
 use crate::tree::{INDEX, Trees};
+
+/// A lock of a ref that is older than this is a dead git's.
+const DEAD: Duration = Duration::from_secs(2);
 
 /// The tree in which it is tried what the trunk would be. No task has a dot at the end of its name.
 pub(crate) const STAGE: &str = "trunk.";
@@ -112,12 +116,7 @@ impl Trees {
         let home = self.open_home()?;
         let path = self.home.join(STAGE);
         if home.has(STAGE) {
-            let index = format!("{STAGE}{INDEX}");
-            let locked = format!("{index}.lock");
-            if home.has(&locked) {
-                home.remove(&locked).map_err(|errno| self.failed("remove", &locked, errno))?;
-            }
-            self.read_tree(&path, &self.home.join(index), commit)?;
+            self.read_tree(&path, &self.own_index(&format!("{STAGE}{INDEX}"))?, commit)?;
         } else {
             let _was_there = home.remove(SET_UP);
             self.check_out(&home, STAGE, commit)?;
@@ -202,8 +201,15 @@ impl Repository {
         if !line(&self.git, &self.call(), &["for-each-ref", "--format=%(worktreepath)", &full])?.is_empty() {
             return Ok(Some("the branch is checked out, and stays as it is"));
         }
-        let moved = self.update(&full, to, there.as_deref().unwrap_or_default());
-        Ok(moved.is_err().then_some("another branch is in the way of its name"))
+        let Err(trouble) = self.update(&full, to, there.as_deref().unwrap_or_default()) else { return Ok(None) };
+        // A branch `te`, or one below this name.
+        let (above, below) = (self.refs_below("refs/heads/te")?, format!("{full}/"));
+        if above.iter().any(|(known, _)| known == "refs/heads/te" || known.starts_with(&below)) {
+            return Ok(Some("another branch is in the way of its name"));
+        }
+        // Git writes a ref in a moment.
+        self.free_ref(&full, DEAD);
+        Err(trouble)
     }
 
     /// Moves the branch that is checked out, its files and its index along to a commit, if nothing of the user's is in the way; says

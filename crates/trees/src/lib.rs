@@ -11,6 +11,7 @@
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
 
+mod cache;
 mod checks;
 mod extras;
 mod git;
@@ -27,6 +28,7 @@ mod submodules;
 mod tests;
 mod tree;
 
+pub use cache::Donor;
 pub use extras::{Extras, Remote};
 pub use git::Trouble;
 pub use landing::{Land, Landed, Stage};

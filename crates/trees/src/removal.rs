@@ -9,8 +9,8 @@ use std::path::Path;
 use team_executor_agents::git::Call;
 use team_executor_beneath::{Dir, ours, words};
 
-use crate::git::{Trouble, Word, ask, line, listed, must};
-use crate::landing::{SET_UP, STAGE};
+use crate::git::{Trouble, Word, ask, line, listed, must, must_see};
+use crate::landing::STAGE;
 use crate::names::{self, Part};
 use crate::tree::{FOUND, INDEX, TRASH, Trees, UNFINISHED, in_index};
 
@@ -72,9 +72,9 @@ impl Trees {
             // They stay if something in them could not be removed.
             let _stays = home.remove_dir(TRASH);
             if stored.iter().all(|one| one.stays.is_none()) {
-                let is_ours = |name: &&String| name.ends_with(INDEX) || *name == SET_UP;
-                for index in home.list().unwrap_or_default().iter().filter(is_ours) {
-                    let _stays = home.remove(index);
+                // What has no folder is our own: indexes, notes and links.
+                for file in home.list().unwrap_or_default() {
+                    let _stays = home.remove(&file);
                 }
             }
         }
@@ -142,7 +142,7 @@ impl Trees {
     fn changed_since(&self, path: &Path, folder: &str, commit: &str) -> Result<Vec<String>, Trouble> {
         let git = &self.repository.git;
         let (name, home) = (format!("{}{INDEX}", folder.split(FOUND).next().unwrap_or(folder)), self.open_home()?);
-        let index = self.home.join(&name);
+        let index = self.own_index(&name)?;
         let call = Call { env: vec![in_index(&index)], work_tree: Some(path), ..self.repository.call() };
         if !home.has(&name) {
             must(git, &call, &["read-tree", commit])?;
@@ -154,7 +154,7 @@ impl Trees {
         let mut changed = match ask(git, &call, &differs)? {
             Word::Yes(out) | Word::No(out) => listed(&out),
         };
-        changed.extend(listed(&must(git, &call, &["ls-files", "-z", "-o", "--exclude-standard"])?));
+        changed.extend(listed(&must_see(git, &call, &["ls-files", "-z", "-o", "--exclude-standard"])?));
         Ok(changed)
     }
 

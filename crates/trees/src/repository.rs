@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
+use team_executor_agents::Ended;
 use team_executor_agents::git::{Call, Git};
 use team_executor_beneath::{Dir, How, ours};
 
-use crate::git::{Trouble, Word, ask, line, listed, must};
+use crate::git::{Trouble, Word, answered, ask, line, listed, must, must_see};
 use crate::merge::OURS;
 use crate::names;
 use crate::submodules::Submodules;
+use crate::tree::LOCK;
 
 /// The oldest git that merges as it is needed here.
 const LEAST: (u32, u32) = (2, 41);
@@ -173,9 +176,10 @@ impl Repository {
 
     /// All refs below one of ours.
     pub(crate) fn refs_below(&self, below: &str) -> Result<Vec<(String, String)>, Trouble> {
-        let out = line(&self.git, &self.call(), &["for-each-ref", "--format=%(refname) %(objectname)", below])?;
+        let command = ["for-each-ref", "--format=%(refname) %(objectname)", below];
+        let out = must_see(&self.git, &self.call(), &command)?;
         let pair = |line: &str| line.split_once(' ').map(|(name, commit)| (name.to_owned(), commit.to_owned()));
-        Ok(out.lines().filter_map(pair).collect())
+        Ok(String::from_utf8_lossy(&out).lines().filter_map(pair).collect())
     }
 
     /// Makes a ref, once and for good. One that is there already must name the same commit.
@@ -188,7 +192,26 @@ impl Repository {
     pub(crate) fn update(&self, name: &str, to: &str, from: &str) -> Result<(), Trouble> {
         let none = "0".repeat(if self.is_sha256 { 64 } else { 40 });
         let from = if from.is_empty() { none.as_str() } else { from };
-        must(&self.git, &self.call(), &["update-ref", name, to, from]).map(drop)
+        let ended = self.git.call(&self.call(), &["update-ref", name, to, from]);
+        let ended = ended.map_err(|error| Trouble::Failed(format!("git update-ref cannot run: {error}")))?;
+        if let Ended::Signal(_) = ended.ended {
+            self.free_ref(name, Duration::ZERO);
+        }
+        answered("update-ref", ended).map(drop)
+    }
+
+    /// Removes the lock of a ref that a killed git left, if it is older than this.
+    pub(crate) fn free_ref(&self, name: &str, age: Duration) {
+        let Some((folder, name)) = name.rsplit_once('/') else { return };
+        let (folder, lock) = (self.common.join(folder), format!("{name}{LOCK}"));
+        let Ok(folder) = Dir::open(&folder) else { return };
+        let is_old = |found: &rustix::fs::Stat| {
+            let since = Duration::from_secs(u64::try_from(found.st_mtime).unwrap_or(0));
+            UNIX_EPOCH.elapsed().is_ok_and(|now| now >= since + age)
+        };
+        if folder.stat(&lock).is_ok_and(|found| is_old(&found)) {
+            let _stays = folder.remove(&lock);
+        }
     }
 
     /// What a run is based on. It is resolved when the run is first asked, and stays.
@@ -296,7 +319,7 @@ impl Repository {
             for name in open.list().unwrap_or_default() {
                 if open.has_dir(&name) {
                     folders.push(folder.join(&name));
-                } else if name.ends_with(".lock") {
+                } else if name.ends_with(LOCK) {
                     let _stays = open.remove(&name);
                 }
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 use team_executor_agents::git::Call;
 use team_executor_beneath::Dir;
 
-use crate::git::{Trouble, Word, ask, line, must};
+use crate::git::{Trouble, Word, ask, line, must, must_see};
 use crate::merge::{Merged, stamped};
 use crate::names::{self, Part};
 use crate::tree::{INDEX, Trees, in_index};
@@ -145,17 +145,13 @@ impl Trees {
     pub(crate) fn tree_of(&self, tree: &Path, task: &str, attempt: u32) -> Result<String, Trouble> {
         let folder = names::folder(task, attempt);
         let (name, home) = (format!("{folder}{INDEX}"), self.open_home()?);
-        let locked = format!("{name}.lock");
-        if home.has(&locked) {
-            home.remove(&locked).map_err(|errno| self.failed("remove", &locked, errno))?;
-        }
-        let index = self.home.join(&name);
+        let index = self.own_index(&name)?;
         let call = Call { env: vec![in_index(&index)], work_tree: Some(tree), ..self.repository.call() };
         if !home.has(&name) {
             let base = self.base_of(task, attempt)?;
             must(&self.repository.git, &call, &["read-tree", &base.commit])?;
         }
-        must(&self.repository.git, &call, &["add", "-A", "--sparse", "."])?;
+        must_see(&self.repository.git, &call, &["add", "-A", "--sparse", "."])?;
         line(&self.repository.git, &call, &["write-tree"])
     }
 

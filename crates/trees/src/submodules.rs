@@ -7,6 +7,7 @@ use team_executor_agents::git::Call;
 use team_executor_beneath::{Dir, make_ours, ours};
 
 use crate::git::{Trouble, Word, ask, line, listed, must};
+use crate::names;
 use crate::repository::Repository;
 use crate::tree::{INDEX, Trees, in_index};
 
@@ -126,8 +127,10 @@ impl Trees {
             return Ok(false);
         }
         // With an index of our own and the user's repository nothing is run that an agent has configured.
-        let (home, name) = (self.open_home()?, format!("submodule{INDEX}"));
-        let index = self.home.join(&name);
+        // Other threads look at other trees meanwhile.
+        let within = folder.strip_prefix(&self.home).unwrap_or(folder).display().to_string();
+        let (home, name) = (self.open_home()?, format!("{}{INDEX}", names::part(&within)));
+        let index = self.own_index(&name)?;
         let call = Call { env: vec![in_index(&index)], work_tree: Some(folder), ..of_user };
         must(git, &call, &["read-tree", "--reset", &head])?;
         let _differs = ask(git, &call, &["update-index", "-q", "--refresh"]);

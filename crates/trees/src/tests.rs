@@ -7,7 +7,7 @@ use team_executor_agents::Ended;
 use team_executor_agents::git::{Call, Git};
 use tempfile::TempDir;
 
-use crate::{Consent, Dirty, Extras, Land, Landed, Repository, Story, Submodules, Trees, Trouble};
+use crate::{Consent, Dirty, Donor, Extras, Land, Landed, Repository, Story, Submodules, Trees, Trouble};
 
 /// A repository of a user, and a place for trees.
 struct Place {
@@ -501,4 +501,142 @@ fn task_that_was_only_checked_again_has_the_same_result() {
     assert_eq!(trees.deliver_again("A", (2, 1), None).unwrap().unwrap().commit, commit);
     assert_eq!(trees.results().unwrap()["A"], (2, commit));
     assert_eq!(std::fs::read_to_string(trees.path("A", 2).join("x")).unwrap(), "1");
+}
+
+/// A git that says it could not open a folder, as it does for one that nobody may read; these tests may run as root, who may.
+fn passing_over(place: &Place, verb: &str, why: &str) -> Trees {
+    let bin = place.keep.path().join("bin");
+    let real = Git::find(&place.env).unwrap();
+    let real = format!("{real:?}").split('"').nth(1).unwrap().to_owned();
+    let script = format!(
+        "#!/bin/sh\ncase \" $* \" in *\" {verb} \"*) echo \"warning: could not open directory 'sub/': {why}\" >&2;; esac\nexec {real} \"$@\"\n"
+    );
+    write(&bin, "git", &script);
+    std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let env = vec![
+        ("PATH".to_owned(), format!("{}:/usr/bin:/bin", bin.display())),
+        ("HOME".to_owned(), place.env[1].1.clone()),
+    ];
+    let repository = Repository::open(&place.project(), &env, Submodules::Refuse).unwrap();
+    Trees::open(repository, ("EX-1", "EX-1"), &place.root(), ("HEAD", Dirty::Refuse), Extras::default()).unwrap()
+}
+
+/// R: G-05
+#[test]
+fn folder_that_git_passes_over_is_no_part_of_a_result() {
+    let place = Place::new();
+    let trees = passing_over(&place, "ls-files", "Permission denied");
+    trees.make("A", 1, &[]).unwrap();
+    let wrong = trees.deliver("A", 1, &story()).unwrap().wrong;
+    assert_eq!(wrong, ["sub/: it cannot be read; make it readable, or remove it"]);
+    let kept = trees.remove_stored(Consent::OfUser).unwrap();
+    assert!(kept[0].stays.as_deref().is_some_and(|why| why.contains("'sub/'")), "{kept:?}");
+    let place = Place::new();
+    let trees = passing_over(&place, "add", "Input/output error");
+    trees.make("A", 1, &[]).unwrap();
+    let failed = trees.deliver("A", 1, &story()).unwrap_err();
+    assert_eq!(failed.to_string(), "warning: could not open directory 'sub/': Input/output error");
+    let place = Place::new();
+    let trees = passing_over(&place, "for-each-ref", "Too many open files");
+    assert!(trees.results().is_err(), "what is overlooked would be missing in what builds on it");
+}
+
+#[test]
+fn locks_of_a_killed_git_are_in_nobodys_way() {
+    let place = Place::new();
+    let trees = place.open().unwrap();
+    let commit = place.attempt(&trees, "A", &[], &[("x", "1")]);
+    trees.advance(trees.base(), &commit).unwrap();
+    for lock in ["base.index.lock", "trunk..index.lock", "A.1.index.lock"] {
+        write(trees.home(), lock, "");
+    }
+    assert!(trees.stage(&commit).is_ok(), "of an index");
+    place.open().unwrap();
+    assert!(!trees.home().join("A.1.index.lock").exists(), "at the next start");
+    let heads = place.project().join(".git/refs/heads/te");
+    write(&heads, "EX-1.lock", "");
+    assert!(matches!(trees.land(Land::Branch), Err(Trouble::Failed(_))), "somebody may just write this branch");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::options().write(true).open(heads.join("EX-1.lock")).unwrap().set_modified(long_ago).unwrap();
+    assert!(trees.land(Land::Branch).is_err(), "it is removed");
+    assert!(matches!(trees.land(Land::Branch).unwrap(), Landed::Branch { .. }));
+}
+
+#[test]
+fn folders_of_builds_move_to_the_next_tree() {
+    let place = Place::new();
+    place.write(".gitignore", "target\n");
+    place.write("sub/Cargo.lock", "1\n");
+    place.commit();
+    let repository = Repository::open(&place.project(), &place.env, Submodules::Refuse).unwrap();
+    let cache = ["target", "sub/target", "a.txt", "sub", "gone/target"].map(str::to_owned).into();
+    let extras = Extras { cache, ..Extras::default() };
+    let trees = Trees::open(repository, ("EX-1", "EX-1"), &place.root(), ("HEAD", Dirty::Refuse), extras).unwrap();
+    let made = trees.make("A", 1, &[]).unwrap();
+    write(&made.path, "target/built", "A");
+    write(&made.path, "sub/target/built", "A");
+    let commit = trees.deliver("A", 1, &story()).unwrap().commit;
+    let donor = |commit: &str| vec![Donor { task: "A".to_owned(), attempt: 1, commit: commit.to_owned() }];
+    let next = trees.make("B", 1, &[]).unwrap();
+    let taken = trees.take_over(("B", 1), &next.base.commit, &donor(&commit)).unwrap();
+    assert_eq!(taken, ["target", "sub/target"], "only folders that git ignores");
+    assert!(next.path.join("sub/target/built").is_file() && !made.path.join("target").exists());
+    assert_eq!(trees.take_over(("B", 1), &next.base.commit, &donor(&commit)).unwrap(), Vec::<String>::new());
+    write(&next.path, "sub/Cargo.lock", "2\n");
+    let commit = trees.deliver("B", 1, &story()).unwrap().commit;
+    let last = trees.make("C", 1, &[]).unwrap();
+    let donor = vec![Donor { task: "B".to_owned(), attempt: 1, commit }];
+    let taken = trees.take_over(("C", 1), &last.base.commit, &donor).unwrap();
+    assert_eq!(taken, Vec::<String>::new(), "other dependencies");
+}
+
+/// R: G-05
+#[test]
+fn changed_submodule_goes_back_and_its_tree_stays() {
+    let place = Place::new();
+    let lib = place.keep.path().join("lib").display().to_string();
+    place.git(&["init", "-q", &lib]);
+    write(Path::new(&lib), "lib.txt", "lib\n");
+    place.git(&["-C", &lib, "add", "."]);
+    place.git(&["-C", &lib, "commit", "-q", "-m", "lib"]);
+    place.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &lib, "lib"]);
+    place.commit();
+    let repository = Repository::open(&place.project(), &place.env, Submodules::Init).unwrap();
+    let extras = Extras { submodules: Submodules::Init, ..Extras::default() };
+    let trees = Trees::open(repository, ("EX-1", "EX-1"), &place.root(), ("HEAD", Dirty::Refuse), extras).unwrap();
+    for (task, change) in [("A", false), ("B", true)] {
+        let made = trees.make(task, 1, &[]).unwrap();
+        write(&made.path, task, "1");
+        assert_eq!(trees.deliver(task, 1, &story()).unwrap().wrong, Vec::<String>::new());
+        if change {
+            write(&made.path, "lib/lib.txt", "changed\n");
+        }
+    }
+    let kept = trees.remove_stored(Consent::OfUser).unwrap();
+    let why = "it holds another repository, of which a commit keeps nothing: lib";
+    assert_eq!(kept.iter().map(|one| one.stays.as_deref()).collect::<Vec<_>>(), [None, Some(why)]);
+    let made = trees.make("C", 1, &[]).unwrap();
+    write(&made.path, "lib/new.txt", "new\n");
+    let wrong = trees.deliver("C", 1, &story()).unwrap().wrong;
+    assert!(wrong[0].starts_with("lib: it is a submodule"), "{wrong:?}");
+}
+
+/// R: G-05
+#[test]
+fn tree_of_which_no_commit_is_known_stays() {
+    let place = Place::new();
+    let trees = place.open().unwrap();
+    let made = trees.make("A", 1, &[]).unwrap();
+    let strange = trees.home().join("strange.1");
+    std::fs::create_dir(&strange).unwrap();
+    place.git(&["update-ref", "refs/team-executor/EX-1/t/B/1/result", "HEAD"]);
+    std::fs::rename(&made.path, trees.path("B", 1)).unwrap();
+    place.git(&["update-ref", "refs/team-executor/EX-1/t/B/2/lost", "HEAD"]);
+    let of = |folder: &str| {
+        let stored = trees.stored(Consent::OfUser).unwrap();
+        stored.into_iter().find(|one| one.folder == folder).unwrap().stays
+    };
+    assert_eq!(of("strange.1").as_deref(), Some("no attempt of the run is known that has it"));
+    std::fs::rename(trees.path("B", 1), trees.home().join("B.2-found")).unwrap();
+    assert_eq!(of("B.2-found").as_deref(), Some("nothing of it is kept as a commit"));
 }

@@ -18,6 +18,8 @@ use crate::submodules::Submodules;
 pub(crate) const UNFINISHED: &str = ".tmp";
 /// Ends the name of our own index of a tree, which no agent writes.
 pub(crate) const INDEX: &str = ".index";
+/// Ends the name of what a killed git leaves beside a file that it was writing.
+pub(crate) const LOCK: &str = ".lock";
 /// Stands in the name of a tree that a killed executor had made, and that no worker was in.
 pub(crate) const FOUND: &str = "-found";
 /// Trees that are being removed.
@@ -66,9 +68,10 @@ impl Trees {
             return Err(Trouble::refused(why, "set `root` in [isolation] to a folder outside of it"));
         }
         make_ours(&home).map_err(|error| Trouble::io("make", &home, &error))?;
-        let base = repository.base(run, base, dirty, &home)?;
-        let trees = Self { repository, name: name.to_owned(), run: run.to_owned(), home, base, extras };
+        let mut trees =
+            Self { repository, name: name.to_owned(), run: run.to_owned(), home, base: String::new(), extras };
         trees.clear_unfinished()?;
+        trees.base = trees.repository.base(run, base, dirty, &trees.home)?;
         Ok(trees)
     }
 
@@ -100,6 +103,11 @@ impl Trees {
         crate::Mark { key: self.run.clone(), home: self.home.clone() }
     }
 
+    /// Makes a link beside the trees. No tree is called so: their names have a dot.
+    pub fn link(&self, name: &str, to: &Path) -> Result<(), Trouble> {
+        self.open_home()?.link(name, to).map_err(|errno| self.failed("make", name, errno))
+    }
+
     /// What the run is based on.
     pub fn base(&self) -> &str {
         &self.base
@@ -118,7 +126,13 @@ impl Trees {
     /// What every attempt at the task of this part of a ref came to, the last one that ended well: the attempt and its commit.
     pub fn results(&self) -> Result<BTreeMap<String, (u32, String)>, Trouble> {
         let mut results: BTreeMap<String, (u32, String)> = BTreeMap::new();
-        for (name, commit) in self.repository.refs(&self.run)? {
+        // Git passes over a folder of refs that it cannot open without a word, and what is overlooked would be missing in all that
+        // builds on it.
+        let refs = self.repository.refs(&self.run)?;
+        if refs != self.repository.refs(&self.run)? {
+            return Err(Trouble::Failed("the refs of the run cannot be read".to_owned()));
+        }
+        for (name, commit) in refs {
             let Some((task, attempt, Part::Result)) = names::read(&self.run, &name) else { continue };
             let known = results.entry(task.to_owned()).or_insert_with(|| (attempt, commit.clone()));
             if known.0 < attempt {
@@ -227,11 +241,24 @@ impl Trees {
     fn clear_unfinished(&self) -> Result<(), Trouble> {
         let home = self.open_home()?;
         let names = home.list().map_err(|errno| self.failed("list", "", errno))?;
-        for name in names.into_iter().filter(|name| name.ends_with(UNFINISHED) || name == TRASH) {
+        for name in names {
             // What cannot be removed is listed by `doctor`.
-            let _stays = home.remove_all(&name);
+            if name.ends_with(UNFINISHED) || name == TRASH {
+                let _stays = home.remove_all(&name);
+            } else if name.ends_with(LOCK) {
+                let _stays = home.remove(&name);
+            }
         }
         Ok(())
+    }
+
+    /// Where an index of our own is, which no git is writing now. A killed one leaves a lock.
+    pub(crate) fn own_index(&self, name: &str) -> Result<PathBuf, Trouble> {
+        let (home, lock) = (self.open_home()?, format!("{name}{LOCK}"));
+        if home.has(&lock) {
+            home.remove(&lock).map_err(|errno| self.failed("remove", &lock, errno))?;
+        }
+        Ok(self.home.join(name))
     }
 
     pub(crate) fn open_home(&self) -> Result<Dir, Trouble> {

@@ -43,7 +43,7 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
         Permissions::Ask => &["--permission-mode", "default", "--permission-prompt-tool", "stdio"],
     };
     words.extend(permissions.iter().map(|word| (*word).to_owned()));
-    words.extend(order.beside.iter().map(|folder| format!("--add-dir={}", folder.display())));
+    words.extend(order.besides("--add-dir"));
     let asks = order.setup.permissions == Permissions::Ask;
     words.extend(claude_servers(order.server, &order.setup.servers, asks));
     words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));

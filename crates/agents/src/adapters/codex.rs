@@ -47,9 +47,9 @@ pub(super) fn conversing(order: &Order<'_>) -> Vec<String> {
     words
 }
 
-/// Its sandbox lets it write to the folder that it delivers to.
+/// Its sandbox lets it write to the folder that it delivers to, and does not start with a link.
 fn beside(order: &Order<'_>) -> Vec<String> {
-    let folder = order.beside.iter().map(|folder| json!([folder.display().to_string()]));
+    let folder = order.beside.iter().map(|(folder, _)| json!([folder.display().to_string()]));
     folder.flat_map(|folders| ["-c".to_owned(), format!("sandbox_workspace_write.writable_roots={folders}")]).collect()
 }
 

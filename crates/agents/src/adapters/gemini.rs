@@ -44,7 +44,7 @@ fn permitted<const N: usize>(order: &Order<'_>, first: [&str; N]) -> Vec<String>
     };
     let mut words: Vec<String> = first.map(str::to_owned).into();
     words.extend(["--approval-mode", mode].map(str::to_owned));
-    words.extend(order.beside.iter().map(|folder| format!("--include-directories={}", folder.display())));
+    words.extend(order.besides("--include-directories"));
     words.extend(order.setup.model.iter().flat_map(|model| ["-m".to_owned(), model.clone()]));
     words
 }

@@ -104,11 +104,18 @@ pub struct Order<'a> {
     pub schema: Option<&'a Path>,
     /// The tools that it is given, if it is.
     pub server: Option<&'a Server>,
-    /// The folder that it delivers to, if that is not below the one that it works in.
-    pub beside: Option<&'a Path>,
+    /// The folder that it delivers to, if that is not below the one that it works in; and how it was told of it, maybe by a link.
+    pub beside: Option<(&'a Path, &'a Path)>,
 }
 
 impl Order<'_> {
+    /// The folder that it delivers to by all of its names, each behind an option. An agent may compare names without following links.
+    fn besides(&self, option: &str) -> Vec<String> {
+        let Some((folder, told)) = self.beside else { return Vec::new() };
+        let both = [Some(folder), Some(told).filter(|told| *told != folder)];
+        both.into_iter().flatten().map(|folder| format!("{option}={}", folder.display())).collect()
+    }
+
     /// What the agent must know, and what the user's own arguments tell it the same way.
     fn noted(&self) -> String {
         let (own, _) = self.setup.adapter.own_instructions(&self.setup.args);

@@ -214,7 +214,8 @@ fn setup(adapter: Adapter, permissions: Permissions) -> Vec<String> {
         servers: Vec::new(),
         converses: false,
     };
-    let (schema, beside) = (Some(Path::new("/s.json")), Some(Path::new("/run/art\"s")));
+    let folder = Path::new("/run/art\"s");
+    let (schema, beside) = (Some(Path::new("/s.json")), Some((folder, folder)));
     adapter.arguments(&Order { setup: &setup, note: "a \"note\"", schema, server: None, beside })
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Codex {
     turn: Turn,
     /// What was to join a turn, by the number of the call.
     joining: BTreeMap<u64, String>,
+    /// The folder that it delivers to, if that is not below the one that it works in.
+    delivers: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +69,13 @@ impl Codex {
             thread: String::new(),
             turn: Turn::None,
             joining: BTreeMap::new(),
+            delivers: None,
         }
+    }
+
+    /// The same, if it delivers to a folder that is not below the one that it works in.
+    pub(super) fn delivering(self, delivers: Option<PathBuf>) -> Self {
+        Self { delivers, ..self }
     }
 
     fn make(&mut self, out: &mut Vec<Value>) {
@@ -88,6 +96,11 @@ impl Codex {
                         let mut params = self.settings.clone();
                         params["threadId"] = json!(thread);
                         params["excludeTurns"] = json!(true);
+                        if let Some(delivers) = &self.delivers {
+                            // A thread keeps the folder that the task before delivered to. Nothing can be run in its sandbox if
+                            // that folder is gone.
+                            params["runtimeWorkspaceRoots"] = json!([self.settings["cwd"], delivers]);
+                        }
                         self.stage = Stage::Resuming(self.calls.call("thread/resume", &params, out));
                     }
                     None => self.make(out),
@@ -118,7 +131,12 @@ impl Codex {
 impl Dialogue for Codex {
     fn open(&mut self, out: &mut Vec<Value>) -> bool {
         let us = json!({"name": "team-executor", "version": env!("CARGO_PKG_VERSION")});
-        self.stage = Stage::Greeting(self.calls.call("initialize", &json!({"clientInfo": us}), out));
+        let mut params = json!({"clientInfo": us});
+        if self.resume.is_some() && self.delivers.is_some() {
+            // What a thread may write to can be changed only so.
+            params["capabilities"] = json!({"experimentalApi": true});
+        }
+        self.stage = Stage::Greeting(self.calls.call("initialize", &params, out));
         false
     }
 

@@ -11,7 +11,12 @@ pub(super) fn settled(permissions: Permissions, question: &Question, folders: &[
         let climbs = path.components().any(|part| part == Component::ParentDir);
         !climbs && (path.is_relative() || folders.iter().any(|folder| path.starts_with(folder)))
     };
-    let is_within = question.paths.iter().all(|path| is_below(path));
+    // A worker may know the same folder by a link.
+    let is_linked = |path: &Path| {
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        folder.zip(path.file_name()).is_some_and(|(folder, name)| is_below(&folder.join(name)))
+    };
+    let is_within = question.paths.iter().all(|path| is_below(path) || path.is_absolute() && is_linked(path));
     match (permissions, question.act) {
         (_, Act::Look) | (Permissions::Full, _) => Some(true),
         (Permissions::Edit, Act::Edit) => Some(is_within),
@@ -28,6 +33,23 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+
+    #[test]
+    fn path_through_a_link_is_where_it_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(place.join("run/agents")).unwrap();
+        std::os::unix::fs::symlink(place.join("run"), place.join("link")).unwrap();
+        let asked = |path: &str, folder: &str| {
+            let paths = vec![place.join(path)];
+            let (id, rest) = (Value::Null, Value::Null);
+            let question = Question { id, tool: String::new(), what: String::new(), act: Act::Edit, paths, rest };
+            settled(Permissions::Edit, &question, &[&place.join(folder)])
+        };
+        assert_eq!(asked("link/agents/result.json", "run/agents"), Some(true));
+        assert_eq!(asked("link/agents/result.json", "run/artifacts"), Some(false));
+        assert_eq!(asked("gone/agents/result.json", "run/agents"), Some(false));
+    }
 
     #[test]
     fn settled_permission_decides_else_a_person() {

@@ -399,7 +399,14 @@ fn dialogue(brief: &Brief, cwd: &Path) -> Box<dyn Dialogue> {
     let (resume, cwd) = (brief.resume.clone(), cwd.to_owned());
     match brief.adapter {
         Adapter::Claude => Box::new(Claude::default()),
-        Adapter::Codex => Box::new(Codex::new(resume, cwd, &brief.note, brief.model.as_deref(), brief.permissions)),
+        Adapter::Codex => {
+            // Its sandbox does not start with a link.
+            let delivers =
+                std::env::var_os("TEAM_EXECUTOR_ARTIFACTS").and_then(|path| Path::new(&path).canonicalize().ok());
+            let delivers = delivers.filter(|folder| !folder.starts_with(&cwd));
+            let codex = Codex::new(resume, cwd, &brief.note, brief.model.as_deref(), brief.permissions);
+            Box::new(codex.delivering(delivers))
+        }
         // Gemini is told by an argument.
         Adapter::Gemini => Box::new(Acp::new(resume, cwd, &brief.note, brief.servers.clone())),
         Adapter::Acp => {

@@ -100,6 +100,22 @@ fn conversation_is_resumed_if_possible_else_new() {
 }
 
 #[test]
+fn resumed_thread_may_write_where_it_delivers_now() {
+    for (resume, delivers) in
+        [(Some("old"), Some("/run/artifacts/B")), (Some("old"), None), (None, Some("/run/artifacts/B"))]
+    {
+        let codex = Codex::new(resume.map(str::to_owned), PathBuf::from("/p"), "note", None, Permissions::Edit);
+        let mut codex = Scene::new(codex.delivering(delivers.map(PathBuf::from)));
+        let asks = codex.out[0]["params"]["capabilities"]["experimentalApi"] == json!(true);
+        codex.out.clear();
+        codex.hear(json!({"id": 1, "result": {}}));
+        let roots = &codex.out.last().expect("it makes or resumes a thread")["params"]["runtimeWorkspaceRoots"];
+        let all = resume.zip(delivers).map(|(_, delivers)| json!(["/p", delivers]));
+        assert_eq!((roots, asks), (&all.clone().unwrap_or_default(), all.is_some()), "{resume:?} {delivers:?}");
+    }
+}
+
+#[test]
 fn question_gets_the_narrowest_answer_on_offer() {
     let options = json!([{"optionId": "a", "kind": "allow_always"}, {"optionId": "o", "kind": "allow_once"},
                          {"optionId": "r", "kind": "reject_once"}]);

@@ -24,7 +24,8 @@ use crate::error::Error;
 /// How tasks can be kept apart.
 pub(super) const WORDS: [&str; 2] = ["none", "worktree"];
 const BASE: &str = "HEAD";
-const KEYS: [&str; 9] = ["base", "dirty", "root", "include", "setup", "limit", "submodules", "remote", "secrets"];
+const KEYS: [&str; 10] =
+    ["base", "dirty", "root", "include", "cache", "setup", "limit", "submodules", "remote", "secrets"];
 /// What becomes of a commit with a secret.
 const SECRETS: [&str; 2] = ["refuse", "allow"];
 /// How many results are tried together, and how often a failure is tried again.
@@ -38,6 +39,7 @@ pub(crate) struct Isolation {
     dirty: Option<Set<Dirty>>,
     root: Option<Set<PathBuf>>,
     include: Option<Set<Vec<String>>>,
+    cache: Option<Set<Vec<String>>>,
     pub(super) setup: Option<Set<Command>>,
     submodules: Option<Set<Submodules>>,
     remote: Option<Set<Remote>>,
@@ -57,6 +59,7 @@ impl Isolation {
             dirty: self.dirty.or(other.dirty),
             root: self.root.or(other.root),
             include: self.include.or(other.include),
+            cache: self.cache.or(other.cache),
             setup: self.setup.or(other.setup),
             submodules: self.submodules.or(other.submodules),
             remote: self.remote.or(other.remote),
@@ -101,6 +104,10 @@ impl Isolation {
     fn extras(&mut self, reader: &mut Reader<'_>, table: &DeTable<'_>) {
         reader.no_nul(table, "include");
         self.include = reader.set(table, "include", "a list of patterns, as in .gitignore", patterns);
+        const FOLDERS: &str = "a list of folders in the project that git ignores, for instance [\"target\"]";
+        reader.no_nul(table, "cache");
+        self.cache = reader
+            .set(table, "cache", FOLDERS, |value| patterns(value).filter(|all| all.iter().all(|text| is_folder(text))));
         self.setup = checks::read_command(reader, ("isolation", "setup"), table);
         let expected = format!("one of {}", Submodules::WORDS.join(", "));
         self.submodules = reader.set(table, "submodules", &expected, |value| Submodules::from_word(value.as_str()?));
@@ -125,6 +132,9 @@ impl Isolation {
         }
         if let Some(set) = &self.include {
             list.add("isolation.include", json!(set.value), set.from.clone());
+        }
+        if let Some(set) = &self.cache {
+            list.add("isolation.cache", json!(set.value), set.from.clone());
         }
         if let Some(set) = &self.setup {
             list.add("isolation.setup", json!(super::command::shown(&set.value.words)), set.from.clone());
@@ -167,6 +177,11 @@ pub(super) fn read_scope(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Option
     reader.no_nul(table, "scope");
     let inside = |text: &String| !text.starts_with('/') && !text.split('/').any(|part| part == "..");
     reader.set(table, "scope", EXPECTED, |value| patterns(value).filter(|all| all.iter().all(inside)))
+}
+
+/// Whether a text is the path of a folder in a tree, without what only makes it longer.
+fn is_folder(text: &str) -> bool {
+    text.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git"))
 }
 
 /// A list of patterns, none of them empty.
@@ -260,6 +275,7 @@ pub(crate) fn settings(
         scopes,
         extras: Extras {
             include: of.include.as_ref().map(|set| set.value.clone()).unwrap_or_default(),
+            cache: of.cache.as_ref().map(|set| set.value.clone()).unwrap_or_default(),
             submodules: of.submodules.as_ref().map(|set| set.value).unwrap_or_default(),
             remote: of.remote.as_ref().map(|set| set.value).unwrap_or_default(),
             may_hold_secrets: of.secrets.as_ref().is_some_and(|set| set.value),

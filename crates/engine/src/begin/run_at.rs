@@ -25,6 +25,7 @@ use crate::begin::hold::Hold;
 use crate::conclude::artifacts::FOLDER;
 use crate::conclude::{RESULT, Results};
 use crate::options::Failure;
+use crate::prepare::paths::Paths;
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
 const RENDERED: &str = "rendered";
@@ -45,6 +46,8 @@ pub(crate) struct RunAt {
     pub(crate) results: Results,
     /// It was made for a session at another path, with whose project it was moved here, or copied.
     pub(crate) is_moved: bool,
+    /// Where links to this folder and to the session's are, for workers that are to know no path of the user's checkout.
+    pub(crate) links: Option<PathBuf>,
     /// Which file the journal is.
     inode: u64,
     /// The session's folder, locked. It is freed before the run is: an executor that gets the run's lock must
@@ -86,6 +89,12 @@ impl RunAt {
     /// Where the files are that a task delivered, if there are any.
     pub(crate) fn delivered(&self, task: &str) -> Option<PathBuf> {
         delivered(&self.path, task)
+    }
+
+    /// What a worker that works in a folder is told of where this run and its session are.
+    pub(crate) fn paths<'p>(&'p self, session: &'p Path, cwd: &Path) -> Paths<'p> {
+        let links = self.links.as_deref().filter(|links| cwd.starts_with(links));
+        Paths { session, run: Some(&self.path), links }
     }
 
     /// Where the journal is.

@@ -32,7 +32,8 @@ pub(crate) fn for_worker(
     prompt: PathBuf,
 ) -> Result<Assignment, Failure> {
     let id = task.id.as_str();
-    let artifacts = run.artifacts(id);
+    let (artifacts, paths) = (run.artifacts(id), run.paths(&options.folder, cwd));
+    let told = paths.told(&artifacts);
     let key = run.key(id, attempt);
     let contract = Contract {
         session: &options.folder,
@@ -40,7 +41,8 @@ pub(crate) fn for_worker(
         task: id,
         role: task.role.as_str(),
         attempt: &key,
-        artifacts: &artifacts,
+        artifacts: &told,
+        // Our own commands find the run by it.
         result: &run.result(id, attempt),
         prompt: &prompt,
     };
@@ -55,7 +57,7 @@ pub(crate) fn for_worker(
     if let Some(setup) = &worker.setup {
         let server = server(options, setup, &env);
         let note = note(setup, server.is_some());
-        let beside = Some(artifacts.as_path()).filter(|folder| !folder.starts_with(cwd));
+        let beside = Some((artifacts.as_path(), told.as_path())).filter(|(folder, _)| !folder.starts_with(cwd));
         let order = Order { setup, note: &note, schema: Some(&run.schema()?), server: server.as_ref(), beside };
         let words = if setup.converses { setup.adapter.conversing(&order) } else { setup.adapter.arguments(&order) };
         args.extend(words);

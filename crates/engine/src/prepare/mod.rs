@@ -3,6 +3,7 @@
 pub(crate) mod assign;
 pub mod job;
 pub(crate) mod newcomer;
+pub(crate) mod paths;
 pub(crate) mod prompt;
 pub(crate) mod resident;
 pub(crate) mod slot_prompts;

@@ -18,6 +18,7 @@ pub(crate) use self::knowledge::{Knowledge, wisdom};
 use crate::begin::run_at::result_name;
 use crate::conclude;
 use crate::conclude::artifacts::{FOLDER, quarantine};
+use crate::prepare::paths::Paths;
 use crate::render::run_report::one_line;
 
 /// A longer role-spec is read by the agent itself.
@@ -31,8 +32,7 @@ pub(crate) fn render(
     session: &Session,
     rules: &Run,
     index: TaskIndex,
-    (folder, knowledge): (&Path, &mut Knowledge),
-    run: Option<&Path>,
+    (paths, knowledge): (Paths<'_>, &mut Knowledge),
     before: &[TaskIndex],
     keeps: bool,
 ) -> String {
@@ -42,12 +42,12 @@ pub(crate) fn render(
     let sources = if of_context.is_empty() { of_dependencies.collect() } else { of_context };
     let id = |source: TaskIndex| &session.tasks[source.get()].id;
     let upstream = sources.into_iter().filter_map(|source| Some((id(source), findings(session, rules, source)?)));
-    let knowledge = knowledge.now(folder);
-    let mut text = text(session, task, folder);
+    let knowledge = knowledge.now(paths);
+    let mut text = text(session, task, paths);
     text.push_str(&upstream::section(knowledge.discoveries.as_ref(), &upstream.collect::<Vec<_>>()));
     text.push_str(&upstream::given(task));
     text.push_str(&knowledge.team);
-    let left = |attempt| quarantine::find(run?, task.id.as_str(), attempt);
+    let left = |attempt| quarantine::find(paths.run?, task.id.as_str(), attempt).map(|left| paths.told(&left));
     if let Some(view) = rules.view(index) {
         let done = before.iter().filter_map(|task| Some((id(*task), findings(session, rules, *task)?)));
         let left = (view.attempt > 1 && !keeps).then(|| left(view.attempt - 1)).flatten();
@@ -61,18 +61,18 @@ pub(crate) fn render(
         Some(of_job) => text.push_str(of_job),
         None => text.push_str(&how_to_report(task, !graph.dependencies(index).is_empty())),
     }
-    if let (Some(run), Some(view)) = (run, rules.view(index)) {
-        text.push_str(&where_to_write(run, task, view.attempt.max(1)));
+    if let (Some(run), Some(view)) = (paths.run, rules.view(index)) {
+        text.push_str(&where_to_write(paths, run, task, view.attempt.max(1)));
     }
     text
 }
 
 /// The paths of an attempt. An agent may have no way to look at its environment, and one that takes up a conversation knows those
 /// of another task.
-fn where_to_write(run: &Path, task: &Task, attempt: u32) -> String {
+fn where_to_write(paths: Paths<'_>, run: &Path, task: &Task, attempt: u32) -> String {
     let id = task.id.as_str();
-    let artifacts = below_folder(run, &[FOLDER, &component(id)]);
-    let result = below_folder(run, &[AGENTS, &result_name(id, attempt)]);
+    let artifacts = paths.told(&below_folder(run, &[FOLDER, &component(id)]));
+    let result = paths.told(&below_folder(run, &[AGENTS, &result_name(id, attempt)]));
     format!(
         "\n## Where to write\nTEAM_EXECUTOR_ARTIFACTS is the folder {}\nTEAM_EXECUTOR_RESULT is the file {}\n\
          Both are for this task only. Paths that you were given for other tasks no longer count.\n",
@@ -158,8 +158,9 @@ fn role_spec(text: &mut String, folder: &Path, spec: &str) {
     writeln!(text, "{fence}markdown\n{}\n{fence}", content.trim_end()).ok();
 }
 
-fn text(session: &Session, task: &Task, folder: &Path) -> String {
+fn text(session: &Session, task: &Task, paths: Paths<'_>) -> String {
     let role = session.role(task.role.as_str());
+    let folder = paths.told(paths.session);
     let spec = role.and_then(|role| role.spec.as_deref()).map(|spec| folder.join(spec).display().to_string());
     let mut text = String::with_capacity(USUAL);
     text.push_str("## Role Assignment\n");
@@ -177,7 +178,7 @@ fn text(session: &Session, task: &Task, folder: &Path) -> String {
     field("requirement", &session.requirement);
     field("inner_loop", if role.is_some_and(|role| role.inner_loop) { "true" } else { "false" });
     if let Some(spec) = role.and_then(|role| role.spec.as_deref()) {
-        role_spec(&mut text, folder, spec);
+        role_spec(&mut text, paths.session, spec);
     }
     planned::section(&mut text, task);
     text

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use team_executor_trees::{Delivered, Made, Stage, Story, Trees, Trouble};
+use team_executor_trees::{Delivered, Donor, Made, Stage, Story, Trees, Trouble};
 
 use crate::dispatch::inbox::{Message, Outbox};
 
@@ -22,7 +22,8 @@ const LAST_PAUSE: Duration = Duration::from_millis(1600);
 #[derive(Debug)]
 pub(crate) enum Errand {
     /// The tree of an attempt, from these commits. If what the task did before does not merge into the trunk, the trunk is one of them.
-    Make { slot: usize, task: String, attempt: u32, commits: Vec<String>, before: Option<String> },
+    /// It takes folders over from the trees of those that are done.
+    Make { slot: usize, task: String, attempt: u32, commits: Vec<String>, before: Option<String>, done: Vec<Donor> },
     /// What is in the tree of an attempt, as a commit.
     Deliver { slot: usize, task: String, attempt: u32, story: Box<Story> },
     /// The same as an earlier attempt came to.
@@ -153,7 +154,7 @@ fn work(trees: &Trees, outbox: &Outbox, errands: &Mutex<Receiver<Errand>>, watch
 
 fn done(trees: &Trees, errand: &Errand, watch: &Watch) -> News {
     match errand {
-        Errand::Make { slot, task, attempt, commits, before } => {
+        Errand::Make { slot, task, attempt, commits, before, done } => {
             let made = insisting(|| {
                 let mut commits = commits.clone();
                 if let Some(before) = before {
@@ -162,7 +163,9 @@ fn done(trees: &Trees, errand: &Errand, watch: &Watch) -> News {
                         commits.push(trunk);
                     }
                 }
-                trees.make(task, *attempt, &commits)
+                let made = trees.make(task, *attempt, &commits)?;
+                trees.take_over((task, *attempt), &made.base.commit, done)?;
+                Ok(made)
             });
             News::Made { slot: *slot, made }
         }
@@ -204,7 +207,7 @@ fn folded(trees: &Trees, results: &[(String, String)]) -> Result<Folded, Trouble
 }
 
 /// A failure of the disk or the system is met with another try, a few times.
-fn insisting<T>(mut call: impl FnMut() -> Result<T, Trouble>) -> Result<T, Trouble> {
+pub(super) fn insisting<T>(mut call: impl FnMut() -> Result<T, Trouble>) -> Result<T, Trouble> {
     let mut pause = FIRST_PAUSE;
     loop {
         match call() {

@@ -1,17 +1,19 @@
 //! The trees of the run that goes on: at which step each attempt is, and what tasks came to.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use team_executor_core::run::{Outcome, Run, Work};
 use team_executor_core::{Session, TaskIndex, TaskStatus, Timestamp};
 use team_executor_store::{Durability, replace};
-use team_executor_trees::{Consent, Delivered, Landed, Made, Overview, Repository, Story, Trees, Trouble, mark};
+use team_executor_trees::{Consent, Delivered, Donor, Landed, Made, Overview, Repository, Story, Trees, Trouble, mark};
 
-use super::bench::Errand;
+use super::bench::{Errand, insisting};
 use super::{Bench, Dirty, Queue, Settings, Step};
 use crate::begin::run_at::{RunAt, newest, runs};
 use crate::dispatch::inbox::Outbox;
 use crate::options::{Failure, Options};
+use crate::prepare::paths;
 
 /// How long the first line of a commit is at most.
 const SUBJECT: usize = 72;
@@ -61,7 +63,7 @@ pub(crate) enum Completed {
 }
 
 /// Opens the repository of a project, before anything of a run is made or changed; nothing if no task has trees.
-pub(crate) fn repository(options: &Options, project: &std::path::Path) -> Result<Option<Repository>, Failure> {
+pub(crate) fn repository(options: &Options, project: &Path) -> Result<Option<Repository>, Failure> {
     let Some(settings) = options.trees.as_ref().filter(|settings| settings.isolated.contains(&true)) else {
         return Ok(None);
     };
@@ -83,7 +85,7 @@ impl Isolation {
     pub(crate) fn open(
         settings: &Settings,
         repository: Repository,
-        (run, session): (&RunAt, &Session),
+        (run, folder, session): (&RunAt, &Path, &Session),
         outbox: &Outbox,
     ) -> Result<Self, Failure> {
         let key = format!("{}-{:x}", run.id, run.begun.as_micros());
@@ -97,6 +99,9 @@ impl Isolation {
         let trees = trees.map_err(failure)?;
         let mark = replace(run.hold.folder(), mark::MARK, trees.mark().text().as_bytes(), Durability::Durable);
         mark.map_err(|error| Failure::disk("write to", &run.path)(std::io::Error::other(error)))?;
+        for (name, place) in [(paths::SESSION, folder), (paths::RUN, &run.path)] {
+            trees.link(name, place).map_err(failure)?;
+        }
         let known = trees.results().map_err(failure)?;
         let tasks = (0..).map(TaskIndex).zip(&session.tasks);
         let results = tasks.filter_map(|(index, task)| Some((index, trees.result_of(task.id.as_str(), &known)?)));
@@ -174,7 +179,24 @@ impl Isolation {
         let before = self.results.get(&work.task).map(|(_, commit)| commit.clone());
         let commits = before.iter().cloned().chain(self.built_on(rules, work.task)).collect();
         let task = session.tasks[work.task.get()].id.to_string();
-        self.ask(Errand::Make { slot, task, attempt: work.attempt, commits, before });
+        let done =
+            if self.settings.extras.cache.is_empty() { Vec::new() } else { self.done(rules, session, work.task) };
+        self.ask(Errand::Make { slot, task, attempt: work.attempt, commits, before, done });
+    }
+
+    /// The attempts in whose trees nothing runs any more: what the task itself came to before, and tasks that are completed, the newest first.
+    fn done(&self, rules: &Run, session: &Session, task: TaskIndex) -> Vec<Donor> {
+        let is_done = |other: TaskIndex| other == task || rules.status(other) == Some(TaskStatus::Completed);
+        let mut done: Vec<_> = self.results.iter().filter(|(other, _)| is_done(**other)).collect();
+        done.sort_by_key(|(other, _)| {
+            let since = rules.view(**other).and_then(|view| view.since);
+            (**other != task, std::cmp::Reverse(since))
+        });
+        let donor = |(other, (attempt, commit)): (&TaskIndex, &(u32, String))| {
+            let task = session.tasks[other.get()].id.to_string();
+            Donor { task, attempt: *attempt, commit: commit.clone() }
+        };
+        done.into_iter().map(donor).collect()
     }
 
     /// The results of the tasks that a task builds on, in the order of the session. A task that has none of its own hands on what it
@@ -283,7 +305,7 @@ impl Isolation {
         if self.settings.land == super::Land::None {
             return Ok(Landed::Nothing);
         }
-        let landed = self.trees.land(self.settings.land)?;
+        let landed = insisting(|| self.trees.land(self.settings.land))?;
         if !matches!(landed, Landed::Not { .. }) {
             // What cannot be looked at stays, and `doctor` says why.
             let _stays = self.trees.remove_stored(Consent::OfRun);

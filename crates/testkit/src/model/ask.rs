@@ -107,7 +107,9 @@ fn folder<'a>(body: &'a Value, marks: &[&str]) -> Option<&'a str> {
         match value {
             Value::String(text) => {
                 let behind = marks.iter().find_map(|mark| text.split_once(mark).map(|(_, behind)| behind));
-                let path = behind.and_then(|text| text.split(['\n', '<', '`', '"', ',']).next()).map(str::trim_end);
+                let path = behind.and_then(|text| text.split(['\n', '<', '`', '"', ',']).next());
+                // Claude adds where a conversation was before.
+                let path = path.map(|path| path.split(" (was ").next().unwrap_or(path).trim_end());
                 if let Some(path) = path.filter(|path| path.starts_with('/')) {
                     return Some(path);
                 }

@@ -7,7 +7,7 @@ mod assistants;
 mod budget;
 mod decoded;
 mod reports;
-mod resident;
+pub(crate) mod resident;
 mod rows;
 mod session;
 mod tools;

@@ -11,7 +11,7 @@ use super::{Kind, Part, RUN, found, script, team, turns};
 use crate::run::{column, folder, read};
 
 /// Two tasks of one inner-loop role; of each a file is written and a report is given.
-fn resident(agent: &'static str) -> Option<(World, ScriptedModel, Vec<Value>)> {
+pub(crate) fn resident(agent: &'static str) -> Option<(World, ScriptedModel, Vec<Value>)> {
     let part = Part { task: "WORK-001", role: "worker", agent, file: "one.md" };
     let (world, model) = team(&[part], Kind::Known)?;
     let config = read(world.dir().join("team-executor.toml")).replace("converse = false\n", "");

@@ -21,7 +21,7 @@ fn ignored_files_that_are_wanted_are_copied_and_never_committed() {
     let before = users(&world);
     let ran = run(
         &world,
-        "sh -c 'find . -name .git -prune -o -type f -print | sort > seen; cat .env link >> seen; echo 2 >> .env'",
+        "sh -c ': > seen; find . -name .git -prune -o -type f -print | sort > seen; cat .env link >> seen; echo 2 >> .env'",
         &[],
     );
     assert_eq!(ran.code, Some(0), "{ran}");
@@ -165,6 +165,7 @@ fn new_secret_is_sent_back_and_an_old_one_is_not() {
 fn wrong_settings_of_trees_are_refused_with_their_place() {
     for (config, why) in [
         ("[isolation]\ninclude = \".env\"\n", "a list of patterns, as in .gitignore"),
+        ("[isolation]\ncache = [\"../other\"]\n", "a list of folders in the project that git ignores"),
         ("[isolation]\nsetup = []\n", "a command as a text, or as a list of a program and its arguments"),
         ("[isolation]\nlimit = \"1m\"\n", "[isolation] has a 'limit' and no 'setup'"),
         ("[isolation]\nsubmodules = true\n", "one of refuse, init"),
@@ -199,4 +200,58 @@ fn review_sees_the_work_and_may_change_nothing() {
     assert_eq!((ran.code, starts(&world, "R")), (Some(0), 2), "{ran}");
     assert!(prompt(&world, "R").contains("a.txt: the task may change no file; undo the change of this file"), "{ran}");
     assert_eq!(shown(&world, &branch(&world), "a.txt"), "A\n");
+}
+
+/// Each tree needs a folder that setting it up makes; how often it was made is counted.
+fn with_dependencies(list: &[(&str, &str)]) -> team_executor_testkit::World {
+    let config = "[isolation]\ncache = [\"deps\"]\nsetup = \"sh setup.sh\"\n";
+    let files = [(".gitignore", "deps\n"), ("package-lock.json", "1\n"), ("setup.sh", "")];
+    let world = repository(list, config, &files);
+    let made = world.dir().join("made.starts").display().to_string();
+    world
+        .write("setup.sh", format!("[ -e deps/installed ] || {{ mkdir deps; touch deps/installed; echo >> {made}; }}"));
+    commit(&world);
+    world
+}
+
+/// R: G-01
+#[test]
+fn folder_of_dependencies_goes_from_tree_to_tree() {
+    let world = with_dependencies(&[("A", ""), ("B", "A"), ("C", "B")]);
+    for task in ["A", "B", "C"] {
+        does(&world, task, &format!("[ -e deps/installed ] && echo {task} > own-{task}"));
+    }
+    let ran = run(&world, &scripted(&world), &[]);
+    assert_eq!((ran.code, starts(&world, "made")), (Some(0), 1), "{ran}");
+    assert!(!world.dir().join("deps").exists() && shown(&world, &branch(&world), "own-C") == "C\n");
+    // B does not build on A, which changed what there is to depend on.
+    let world = with_dependencies(&[("A", ""), ("B", "")]);
+    does(&world, "A", "echo 2 > package-lock.json");
+    does(&world, "B", "[ -e deps/installed ] && echo B > own-B");
+    let ran = run(&world, &scripted(&world), &["-c", "1"]);
+    assert_eq!((ran.code, starts(&world, "made")), (Some(0), 2), "{ran}");
+}
+
+/// R: G-01
+#[test]
+fn prompt_of_a_worker_in_a_tree_names_no_path_of_the_checkout() {
+    let world = repository(&[("A", ""), ("B", "A")], "", &[("a.txt", "1\n")]);
+    world.write("S/wisdom/learnings.md", "- it is slow\n");
+    let deliver = "echo text > $TEAM_EXECUTOR_ARTIFACTS/a.md; echo $TEAM_EXECUTOR_ARTIFACTS > told";
+    does(&world, "A", &format!("{deliver}; case $TEAM_EXECUTOR_ATTEMPT in */1) exit 3;; esac"));
+    does(&world, "B", "echo '{\"status\":\"completed\",\"findings\":\"by a file\"}' > $TEAM_EXECUTOR_RESULT");
+    let ran = run(&world, &scripted(&world), &[]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let checkout = world.dir().display().to_string();
+    for task in ["A", "B"] {
+        let told = prompt(&world, task);
+        assert!(!told.contains(&checkout), "{told}");
+        assert!(told.contains("/run/artifacts/") && told.contains("/session/wisdom/learnings.md"), "{told}");
+    }
+    assert!(prompt(&world, "A").contains("The files of the last attempt are in "), "{}", prompt(&world, "A"));
+    assert!(!shown(&world, &branch(&world), "told").contains(&checkout));
+    assert_eq!(read(crate::run::folder(&world).join("artifacts/A/a.md")), "text\n");
+    assert_eq!(crate::run::column(&world, "findings"), ["did it", "by a file"]);
+    let again = world.run(&["prompt", "A", "--session=S"]);
+    assert!(!again.stdout.contains(&checkout), "{again}");
 }

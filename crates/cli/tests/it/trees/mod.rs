@@ -133,7 +133,7 @@ fn trees(world: &World) -> Vec<String> {
     let root = home(world).join(".local/state/team-executor/trees");
     let inner =
         |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("an entry").path());
-    let folders = inner(root).flat_map(inner).flat_map(inner).filter(|path| path.is_dir());
+    let folders = inner(root).flat_map(inner).flat_map(inner).filter(|path| path.is_dir() && !path.is_symlink());
     let mut names: Vec<_> = folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect();
     names.sort();
     names

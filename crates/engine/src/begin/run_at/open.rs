@@ -219,7 +219,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     private(make_ours(&ledgers), &ledgers)?;
     let hold =
         Hold::take(executor, (&disk, &[&open_folder(&runs(project))?]), Holder::this_process(0), &path, PATIENCE)?;
-    Ok(RunAt { id, path, begun: clock::now(), hold, results, is_moved: false, inode: 0, session: None })
+    Ok(RunAt { id, path, begun: clock::now(), hold, results, is_moved: false, links: None, inode: 0, session: None })
 }
 
 /// A folder of a run, for its owner only: one that was cloned or copied may be open to others.

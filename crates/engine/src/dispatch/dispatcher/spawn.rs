@@ -21,18 +21,12 @@ impl RealDesk<'_> {
         let keeps = leftover != Leftover::Moves;
         let moved = self.checking.attempt_begins(&self.session, work, &before, keeps);
         tell_problems(moved, self.tell);
-        let mut prompt = prompt::render(
-            &self.session,
-            rules,
-            work.task,
-            (&self.options.folder, &mut self.knowledge),
-            Some(&self.at.path),
-            &before,
-            keeps,
-        );
+        let cwd = self.workspace.folder(&self.session, work);
+        let paths = self.at.paths(&self.options.folder, &cwd);
+        let known = (paths, &mut self.knowledge);
+        let mut prompt = prompt::render(&self.session, rules, work.task, known, &before, keeps);
         prompt.push_str(&self.about_tree(work));
         let task = &self.session.tasks[work.task.get()];
-        let cwd = self.workspace.folder(&self.session, work);
         let worker = self.workers.chosen(rules, work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
         let assignment = assign::for_worker(
             self.options,

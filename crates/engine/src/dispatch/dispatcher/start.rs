@@ -69,7 +69,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     }
     let project = project_root(&options.folder, &options.current);
     let repository = trees::repository(options, &project)?;
-    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted, replan } =
+    let Opened { run: mut at, mut journal, plan, history, resumed, torn, rebooted, replan } =
         run_at::open(options, anew.is_some())?;
     let _span = diagnostics::run(&at.id, &at.path);
     if torn {
@@ -139,9 +139,12 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     guard_executor(depth > 0);
     let crew = LocalCrew::new(options, &at, conductor.epoch())?;
     let trees = match (&options.trees, repository) {
-        (Some(settings), Some(repository)) => Some(Isolation::open(settings, repository, (&at, &session), &outbox)?),
+        (Some(settings), Some(repository)) => {
+            Some(Isolation::open(settings, repository, (&at, &options.folder, &session), &outbox)?)
+        }
         _ => None,
     };
+    at.links = trees.as_ref().map(|trees| trees.trees().home().to_owned());
     let workspace = Workspace { project, trees };
     let checking = Checking::new(&at, &session, &options.folder, &workspace.project, outbox.clone())?;
     let job = ResultSchema::read(&options.folder)?;

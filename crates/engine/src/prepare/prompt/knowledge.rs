@@ -13,6 +13,7 @@ use team_executor_store::{Changes, DiskFolder};
 
 use crate::conclude::wisdom::{self, Book};
 use crate::prepare::job;
+use crate::prepare::paths::Paths;
 
 /// Bytes that are read of the end of each file of wisdom.
 const WISDOM_BYTES: u64 = 4 << 10;
@@ -43,20 +44,23 @@ pub(crate) struct Knowledge {
     pub(super) discoveries: Option<DiskFolder>,
     /// Since it was read.
     changes: Option<Changes>,
+    /// What its reader was told of where it is.
+    told: PathBuf,
 }
 
 impl Knowledge {
     /// The same as the files say it now.
-    pub(super) fn now(&mut self, folder: &Path) -> &Self {
-        if !self.changes.as_ref().is_some_and(Changes::are_none) {
+    pub(super) fn now(&mut self, paths: Paths<'_>) -> &Self {
+        let (folder, told) = (paths.session, paths.told(paths.session));
+        if self.told != told || !self.changes.as_ref().is_some_and(Changes::are_none) {
             let below = [wisdom::FOLDER, EXPLORATIONS].map(|name| folder.join(name));
             let changes = Changes::watch(std::iter::once(folder).chain(below.iter().map(PathBuf::as_path)));
             let changes = changes.and_of(&folder.join(BUS), META);
             let session = DiskFolder::open(folder).ok();
-            self.team = session.as_ref().map(|session| section(session, folder)).unwrap_or_default();
+            self.team = session.as_ref().map(|session| section(session, &told)).unwrap_or_default();
             self.job = session.as_ref().and_then(job::how_to_report);
             self.discoveries = session.filter(|session| session.has(discovery::FOLDER));
-            self.changes = Some(changes);
+            (self.changes, self.told) = (Some(changes), told);
         }
         self
     }
@@ -126,6 +130,10 @@ fn start_of(session: &DiskFolder, file: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn at(session: &Path) -> Paths<'_> {
+        Paths { session, run: None, links: None }
+    }
+
     fn section_of(files: &[(&str, String)]) -> String {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -144,18 +152,18 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             for nth in 0..50 {
                 std::fs::write(&path, format!("[{}]", nth % 10)).unwrap();
-                let text = &knowledge.now(dir.path()).team;
+                let text = &knowledge.now(at(dir.path())).team;
                 assert!(text.contains(&format!("\n[{}]\n", nth % 10)), "{nth}: {text}");
             }
             knowledge.team = "kept".to_owned();
-            assert_eq!(knowledge.now(dir.path()).team, "kept");
+            assert_eq!(knowledge.now(at(dir.path())).team, "kept");
             std::fs::remove_file(path).unwrap();
-            assert_eq!(knowledge.now(dir.path()).team, "");
+            assert_eq!(knowledge.now(at(dir.path())).team, "");
         }
-        assert_eq!(knowledge.now(dir.path()).job, None);
-        assert!(knowledge.now(dir.path()).discoveries.is_none());
+        assert_eq!(knowledge.now(at(dir.path())).job, None);
+        assert!(knowledge.now(at(dir.path())).discoveries.is_none());
         std::fs::create_dir(dir.path().join("discoveries")).unwrap();
-        assert!(knowledge.now(dir.path()).discoveries.is_some());
+        assert!(knowledge.now(at(dir.path())).discoveries.is_some());
     }
 
     #[test]
