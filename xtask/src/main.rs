@@ -32,6 +32,7 @@ mod shell;
 mod sim;
 mod stops;
 mod test;
+mod trees;
 #[cfg(test)]
 mod waits;
 
@@ -88,6 +89,8 @@ enum Chore {
         #[arg(long, value_name = "T", default_value_t = 12)]
         tasks: usize,
     },
+    /// Kills the built program and its git while tasks work in trees of their own, resumes it, and checks what came of it
+    Trees(trees::Choice),
     /// Stops the built program with `stop --now` at random moments, resumes it, and checks what came of it
     Stops {
         /// How many sessions; each is stopped up to three times
@@ -153,6 +156,7 @@ fn main() -> ExitCode {
         Chore::Dist(choice) => dist::run(&choice),
         Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Chore::Crash { runs, seed, tasks } => crash::run(runs, seed, tasks),
+        Chore::Trees(choice) => trees::run(&choice),
         Chore::Stops { runs, seed, seconds } => stops::run(runs, seed, seconds),
         Chore::Full { runs, seed } => full::run(runs, seed),
         Chore::Faults { seconds, from } => faults::run(seconds, from),

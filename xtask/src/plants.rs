@@ -1,5 +1,5 @@
-//! Mistakes that are planted in a copy of the program, one at a time: the simulator must find each of them. The table is
-//! `crates/sim/plants.toml`; the program itself knows nothing of it.
+//! Mistakes that are planted in a copy of the program, one at a time: the simulator, or the tests of a crate, must find each of them.
+//! The tables are `crates/sim/plants.toml` and `crates/trees/plants.toml`; the program itself knows nothing of them.
 
 use std::fs;
 use std::io::Read as _;
@@ -12,8 +12,8 @@ use toml::{Table, Value};
 
 use crate::shell::{Outcome, command, files, read, root};
 
-/// Where the table is.
-const TABLE: &str = "crates/sim/plants.toml";
+/// The mistakes that the simulator must find.
+pub(crate) const OF_SIM: &str = "crates/sim/plants.toml";
 /// Where the copy of the sources is.
 const SCRATCH: &str = "target/plants/source";
 /// A simulation that takes longer has not found anything.
@@ -30,23 +30,25 @@ struct Plant {
     with: String,
 }
 
-/// Plants every mistake and lets the simulator look for it.
-pub(crate) fn run(runs: u64, seed: u64, only: Option<&str>) -> Outcome {
-    let mut plants = plants()?;
+/// Looks for a mistake in a copy of the sources, which is built in another folder: what found it, if something did.
+pub(crate) type Hunt<'h> = &'h dyn Fn(&Path, &Path) -> Outcome<Option<String>>;
+
+/// Plants every mistake of a table, one after the other, and looks for it.
+pub(crate) fn run(table: &str, only: Option<&str>, hunt: Hunt<'_>) -> Outcome {
+    let mut plants = plants(table)?;
     plants.retain(|plant| only.is_none_or(|only| plant.name.contains(only) || plant.file.contains(only)));
     // Neighbours are built together: of what is not touched between them nothing is built again.
     plants.sort_by(|one, other| other.file.cmp(&one.file));
     if plants.is_empty() {
-        return Err(format!("no plant has that in its name or file\nhelp: the names are in {TABLE}"));
+        return Err(format!("no plant has that in its name or file\nhelp: the names are in {table}"));
     }
-    let scratch = scratch()?;
+    let (scratch, target) = (scratch()?, root().join("target/plants/build"));
     let mut missed = Vec::new();
     for plant in &plants {
         let original = read(&plant.file)?;
         let file = scratch.join(&plant.file);
         write(&file, &plant.put_into(&original)?)?;
-        let built = build(&scratch);
-        let found = built.and_then(|sim| look_for(&sim, runs, seed));
+        let found = hunt(&scratch, &target);
         write(&file, &original)?;
         match found.map_err(|error| format!("{}: {error}", plant.name))? {
             Some(found) => println!("{:<44} {found}", plant.name),
@@ -74,16 +76,16 @@ impl Plant {
         let end = original.find("#[cfg(test)]").unwrap_or(original.len());
         match original[..end].matches(&self.text).count() {
             1 => Ok(original.replacen(&self.text, &self.with, 1)),
-            count => Err(format!("{}: its text is {count} times in {}\nhelp: correct {TABLE}", self.name, self.file)),
+            count => Err(format!("{}: its text is {count} times in {}\nhelp: correct its table", self.name, self.file)),
         }
     }
 }
 
-/// All plants, by name.
-fn plants() -> Outcome<Vec<Plant>> {
-    let table: Table = read(TABLE)?.parse().map_err(|error| format!("{TABLE}: {error}"))?;
+/// All plants of a table, by name.
+fn plants(path: &str) -> Outcome<Vec<Plant>> {
+    let table: Table = read(path)?.parse().map_err(|error| format!("{path}: {error}"))?;
     let plants = table.iter().map(|(name, value)| {
-        Plant::parse(name, value).ok_or_else(|| format!("{TABLE}: {name} needs file, text, with and breaks"))
+        Plant::parse(name, value).ok_or_else(|| format!("{path}: {name} needs file, text, with and breaks"))
     });
     plants.collect()
 }
@@ -121,10 +123,9 @@ fn write(path: &Path, text: &str) -> Outcome {
 }
 
 /// Builds the simulator with what is planted, and says where it is.
-fn build(scratch: &Path) -> Outcome<PathBuf> {
-    let target = root().join("target/plants/build");
+pub(crate) fn simulator(scratch: &Path, target: &Path) -> Outcome<PathBuf> {
     let mut cargo = command("cargo build --quiet --profile sim --package team-executor-sim");
-    let built = cargo.current_dir(scratch).env("CARGO_TARGET_DIR", &target).output();
+    let built = cargo.current_dir(scratch).env("CARGO_TARGET_DIR", target).output();
     let built = built.map_err(|error| format!("cargo could not be started: {error}"))?;
     if !built.status.success() {
         return Err(format!("it cannot be built:\n{}", String::from_utf8_lossy(&built.stderr)));
@@ -133,7 +134,7 @@ fn build(scratch: &Path) -> Outcome<PathBuf> {
 }
 
 /// Runs the simulator: what it has found and how soon, or nothing.
-fn look_for(sim: &Path, runs: u64, seed: u64) -> Outcome<Option<String>> {
+pub(crate) fn look_for(sim: &Path, runs: u64, seed: u64) -> Outcome<Option<String>> {
     let began = Instant::now();
     let mut command = Command::new(sim);
     command.args(["--runs", &runs.to_string(), "--seed", &seed.to_string(), "--seconds", "60"]);
@@ -169,11 +170,13 @@ mod tests {
 
     #[test]
     fn every_plant_fits_exactly_one_place() {
-        let plants = plants().unwrap();
-        assert!(plants.len() >= 40, "{}", plants.len());
-        for plant in plants {
-            let original = read(&plant.file).unwrap();
-            assert_ne!(plant.put_into(&original).unwrap(), original, "{}", plant.name);
+        for (table, least) in [(OF_SIM, 40), (crate::trees::PLANTS, 12)] {
+            let plants = plants(table).unwrap();
+            assert!(plants.len() >= least, "{table}: {}", plants.len());
+            for plant in plants {
+                let original = read(&plant.file).unwrap();
+                assert_ne!(plant.put_into(&original).unwrap(), original, "{}", plant.name);
+            }
         }
     }
 

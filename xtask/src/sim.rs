@@ -31,7 +31,9 @@ pub(crate) struct Choice {
 /// Builds the simulator and runs it.
 pub(crate) fn run(choice: &Choice) -> Outcome {
     if choice.plants {
-        return plants::run(choice.runs, choice.seed, choice.only.as_deref());
+        return plants::run(plants::OF_SIM, choice.only.as_deref(), &|scratch, target| {
+            plants::look_for(&plants::simulator(scratch, target)?, choice.runs, choice.seed)
+        });
     }
     let mut sim = command("cargo run --quiet --profile sim --package team-executor-sim --");
     sim.args(["--seed", &choice.seed.to_string()]);

@@ -225,9 +225,10 @@ fn ended_well(run: &Path, found: &mut Ends) -> Outcome {
         for entry in ledger::entries(&ledger) {
             if let Entry::Exited(exit) | Entry::Ended(exit) = entry
                 && let Exit { key, ended: Ended::Exit(0), .. } = exit
+                // Commands that check an attempt have longer keys.
+                && let [_, task, _] = key.split('/').collect::<Vec<_>>()[..]
             {
-                let task = key.split('/').nth(1).unwrap_or_default().to_owned();
-                found.entry(task).or_default().insert(key);
+                found.entry(task.to_owned()).or_default().insert(key.clone());
             }
         }
     }

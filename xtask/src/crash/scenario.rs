@@ -1,6 +1,7 @@
 //! A session by chance, and the worker that does its tasks: it writes down when it begins and ends in a log that is not
 //! the program's.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub(crate) struct Scenario {
     slots: u64,
     wave: bool,
     csv: bool,
+    /// Each task has a tree of its own, in which it changes a file that all share and makes one of its own.
+    trees: bool,
 }
 
 /// A task and what its worker does.
@@ -71,7 +74,7 @@ impl Scenario {
         };
         let tasks = (0..count).map(task).collect();
         let (slots, wave, csv) = (chance.below(6) + 1, chance.once_in(2), chance.once_in(2));
-        Self { tasks, slots, wave, csv }
+        Self { tasks, slots, wave, csv, trees: false }
     }
 
     /// One whose workers leave nothing behind: most are short, some go on until they are stopped, and every second one hands in
@@ -86,7 +89,7 @@ impl Scenario {
             ..Task::default()
         };
         let tasks = (0..count).map(task).collect();
-        Self { tasks, slots: chance.below(3) + 1, wave: chance.once_in(4), csv: chance.once_in(2) }
+        Self { tasks, slots: chance.below(3) + 1, wave: chance.once_in(4), csv: chance.once_in(2), trees: false }
     }
 
     /// One in which every task waits for the one before it or the one before that, and nothing is left to chance.
@@ -98,7 +101,26 @@ impl Scenario {
             delivers: index.is_multiple_of(3),
             ..Task::default()
         };
-        Self { tasks: (0..count).map(task).collect(), slots: 2, wave: false, csv: true }
+        Self { tasks: (0..count).map(task).collect(), slots: 2, wave: false, csv: true, trees: false }
+    }
+
+    /// One whose tasks have trees of their own.
+    pub(crate) fn in_trees(chance: &mut Chance, count: usize) -> Self {
+        let mut scenario = Self::random(chance, count);
+        scenario.tasks.iter_mut().for_each(|task| task.leaves = Leaves::Nothing);
+        Self { slots: chance.below(3) + 1, trees: true, ..scenario }
+    }
+
+    /// All tasks that a task builds on, also by way of others, in their order.
+    pub(crate) fn builds_on(&self, task: usize) -> BTreeSet<&str> {
+        let mut found = BTreeSet::new();
+        let mut next = self.tasks[task].deps.clone();
+        while let Some(dep) = next.pop() {
+            if found.insert(self.tasks[dep].id.as_str()) {
+                next.extend(&self.tasks[dep].deps);
+            }
+        }
+        found
     }
 
     /// Writes the session and the worker.
@@ -123,6 +145,9 @@ impl Scenario {
         ];
         if self.wave {
             arguments.extend(["--cadence", "wave"].map(str::to_owned));
+        }
+        if self.trees {
+            arguments.push("--trust-project".to_owned());
         }
         arguments
     }
@@ -154,7 +179,12 @@ impl Scenario {
         let mut text = format!("say() {{ echo \"$TEAM_EXECUTOR_TASK $TEAM_EXECUTOR_ATTEMPT $1\" >>'{dir}/log'; }}\n");
         // It ends by itself some time, if no one ends it.
         text.push_str("haunt() { for _ in 1 2 3 4 5 6 7 8 9; do say tick; sleep 0.5; done; }\n");
-        text.push_str("say start\ncase $TEAM_EXECUTOR_TASK in\n");
+        text.push_str("say start\n");
+        if self.trees {
+            // Half of its work is there before it takes its time, so that one that is cut off leaves something.
+            text.push_str("saw=$(ls own | tr '\\n' ' ')\nsed -i \"s/^$TEAM_EXECUTOR_TASK open/$TEAM_EXECUTOR_TASK done/\" shared.txt\n");
+        }
+        text.push_str("case $TEAM_EXECUTOR_TASK in\n");
         for task in &self.tasks {
             write!(text, "{}) :;", task.id).ok();
             match task.leaves {
@@ -179,7 +209,11 @@ impl Scenario {
             }
             text.push_str(";\n");
         }
-        text.push_str("esac\nsay end\necho done\n");
+        text.push_str("esac\n");
+        if self.trees {
+            text.push_str("echo \"saw: $saw\" > own/$TEAM_EXECUTOR_TASK\n");
+        }
+        text.push_str("say end\necho done\n");
         text
     }
 }
