@@ -7,6 +7,7 @@ mod standing;
 use std::collections::HashSet;
 
 use team_executor_core::{Graph, Joining, Plan, Session, TaskIndex, TaskStatus};
+use team_executor_engine::runs::plan_diff;
 use team_executor_files::picture::{Node, Picture};
 use team_executor_files::{Code, Finding};
 
@@ -24,6 +25,7 @@ pub use self::json::JsonPlan;
 pub use self::means::Means;
 pub use self::standing::Standing;
 pub use crate::config::held_back::HeldBack;
+pub use team_executor_engine::runs::PlanDiff;
 
 /// What a run would do.
 #[derive(Debug)]
@@ -63,6 +65,16 @@ impl App {
         let terms = Terms::choose(&Defaults::choose(&config, &Flags::default()));
         let estimate = known.and_then(|known| estimate::estimate(&session, &plan.graph, terms, &known));
         Ok(Some(Planned { session, plan, joining, means, unused, held_back, standing, estimate }))
+    }
+}
+
+impl App {
+    /// How the plan of a session that was read differs from that of its newest run; nothing if it has none, and the name of the
+    /// run if its plan is not known any more.
+    pub fn plan_diff(&self, opened: &Opened) -> Result<Option<Result<PlanDiff, String>>, Error> {
+        let (session, _) = opened.runnable()?;
+        let place = self.around(opened.named())?;
+        Ok(plan_diff(session, &place.folder, &place.current))
     }
 }
 

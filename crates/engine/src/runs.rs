@@ -10,6 +10,7 @@ use team_executor_files::{Dialect, load_ignoring_results};
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, LOGS, component, folder_name, project_root, run_path};
 use team_executor_store::{DiskFolder, recover};
 
+pub use crate::begin::edits::{PlanDiff, plan_diff};
 use crate::begin::run_at;
 
 /// A run of a project.

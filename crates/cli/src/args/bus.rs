@@ -1,7 +1,7 @@
 //! The options of `msg` and `task`.
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
-use team_executor_core::{TaskStatus, Verdict};
+use team_executor_core::{Priority, TaskStatus, Verdict};
 
 use super::options::{Format, Reading};
 
@@ -183,11 +183,31 @@ pub(crate) enum TaskVerb {
 Examples:
   team-executor task create DOCS-001 --title Docs --assignee writer --session=.
   team-executor task create B --title b --assignee dev --deps A --session=.
+  team-executor task create C --title c --assignee dev --after A --before B
 
 While a run is active its executor adds the task, to the session and to the run.
 Refused if the session would become invalid."
     )]
     Create(TaskCreate),
+
+    /// Change what is planned of a task that has not begun
+    #[command(after_help = "\
+Examples:
+  team-executor task edit TEST-001 --after IMPL-002 --not-after IMPL-001
+  team-executor task edit DOCS-001 --assignee writer --priority P0
+  team-executor task edit LINT-001 --before TEST-001 --session=.
+
+While a run is active its executor changes the session and the run. What has
+begun stays as it is.")]
+    Edit(TaskChange),
+
+    /// Remove a task that has not begun
+    #[command(after_help = "\
+Examples:
+  team-executor task remove DOCS-001 --session=.
+
+Refused while another task depends on it. Its ID stays used in an open run.")]
+    Remove(TaskGet),
 
     /// Set the status of a task
     #[command(after_help = "\
@@ -257,12 +277,56 @@ pub(crate) struct TaskCreate {
     pub(crate) assignee: String,
 
     /// Tasks to complete first, separated by commas
-    #[arg(long, value_name = "TASKS", alias = "metadata.deps", value_delimiter = ',')]
+    #[arg(long, value_name = "TASKS", aliases = ["metadata.deps", "after"], value_delimiter = ',')]
     pub(crate) deps: Vec<String>,
+
+    /// Tasks that wait for it, separated by commas
+    #[arg(long, value_name = "TASKS", value_delimiter = ',')]
+    pub(crate) before: Vec<String>,
 
     /// Expected wave; an error if the dependencies give another
     #[arg(long, value_name = "N", alias = "metadata.wave")]
     pub(crate) wave: Option<u32>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(group(clap::ArgGroup::new("change").required(true).multiple(true)))]
+pub(crate) struct TaskChange {
+    /// ID of the task
+    #[arg(value_name = "TASK")]
+    pub(crate) id: String,
+
+    /// Title
+    #[arg(long, value_name = "TEXT", group = "change")]
+    pub(crate) title: Option<String>,
+
+    /// Description
+    #[arg(long, value_name = "TEXT", group = "change")]
+    pub(crate) description: Option<String>,
+
+    /// Role that does the task
+    #[arg(long, value_name = "ROLE", alias = "role", group = "change")]
+    pub(crate) assignee: Option<String>,
+
+    /// Priority
+    #[arg(long, value_name = "PRIORITY", value_parser = priority_parser(), group = "change")]
+    pub(crate) priority: Option<Priority>,
+
+    /// Tasks to complete first too, separated by commas
+    #[arg(long, value_name = "TASKS", value_delimiter = ',', group = "change")]
+    pub(crate) after: Vec<String>,
+
+    /// Tasks that it waits for no longer
+    #[arg(long, value_name = "TASKS", value_delimiter = ',', group = "change")]
+    pub(crate) not_after: Vec<String>,
+
+    /// Tasks that wait for it too
+    #[arg(long, value_name = "TASKS", value_delimiter = ',', group = "change")]
+    pub(crate) before: Vec<String>,
+
+    /// Tasks that wait for it no longer
+    #[arg(long, value_name = "TASKS", value_delimiter = ',', group = "change")]
+    pub(crate) not_before: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -321,6 +385,11 @@ fn status_parser() -> impl clap::builder::TypedValueParser<Value = TaskStatus> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     let words = PossibleValuesParser::new(TaskStatus::WORDS);
     words.try_map(|word| TaskStatus::from_word(&word).ok_or("no such status"))
+}
+
+fn priority_parser() -> impl clap::builder::TypedValueParser<Value = Priority> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(Priority::WORDS).try_map(|word| Priority::from_word(&word).ok_or("no such priority"))
 }
 
 fn verdict_parser() -> impl clap::builder::TypedValueParser<Value = Verdict> {

@@ -200,6 +200,10 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "NAME", help_heading = ORDER)]
     pub(crate) role: Vec<String>,
 
+    /// Show how the plan differs from that of the newest run
+    #[arg(long)]
+    pub(crate) diff: bool,
+
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: PlanFormat,

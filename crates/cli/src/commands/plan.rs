@@ -1,5 +1,6 @@
 //! `plan`: what a run would do. Nothing is started and nothing on disk changes.
 
+mod diff;
 mod text;
 
 use std::io::Write;
@@ -38,6 +39,9 @@ pub(crate) fn run(
     if !is_json {
         let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
         write!(printer.err(), "{findings}")?;
+    }
+    if options.diff && opened.session.is_some() {
+        return diff::write(app, &opened, is_json, printer);
     }
     let Some(planned) = app.plan(&mut opened, &options.role)? else {
         if is_json {

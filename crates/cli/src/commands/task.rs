@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use team_executor_app::bus::{self, NewTask, OwnReport, ShownTask, propose};
+use team_executor_app::bus::{self, NewTask, OwnReport, ShownTask, TaskEdit, propose};
 use team_executor_app::caller::Caller;
 use team_executor_app::{App, Request, ToRetry};
 use team_executor_core::moves::Moves as _;
@@ -14,7 +14,7 @@ use team_executor_core::{Graph, Session, Task, TaskStatus};
 use team_executor_files::{Code, Finding};
 
 use super::control;
-use crate::args::{Format, TaskCreate, TaskGet, TaskList, TaskOf, TaskUpdate, TaskVerb};
+use crate::args::{Format, TaskChange, TaskCreate, TaskGet, TaskList, TaskOf, TaskUpdate, TaskVerb};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -25,6 +25,11 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &TaskOf, printer: 
     let caller = app.caller(session)?;
     match &options.verb {
         TaskVerb::Create(wanted) => create(&caller, options, wanted, printer),
+        TaskVerb::Edit(wanted) => change(&caller, options, &edit(wanted), printer),
+        TaskVerb::Remove(wanted) => {
+            let edit = TaskEdit { task: wanted.id.clone(), remove: true, ..TaskEdit::default() };
+            change(&caller, options, &edit, printer)
+        }
         TaskVerb::Update(wanted) if caller.attempt.is_some() => report_own(&caller, options, wanted, printer),
         TaskVerb::Update(wanted) => update(&caller, options, wanted, printer),
         TaskVerb::Proposals => proposals::list(&caller, options.format, printer),
@@ -53,6 +58,12 @@ struct JsonReported<'a> {
     task: &'a str,
     status: &'a str,
     result: String,
+}
+
+#[derive(Serialize)]
+struct JsonRemoved<'a> {
+    version: u32,
+    removed: &'a str,
 }
 
 /// A worker reports its own task.
@@ -122,6 +133,7 @@ fn create(caller: &Caller, options: &TaskOf, wanted: &TaskCreate, printer: &mut 
         description: &wanted.description,
         role: &wanted.assignee,
         dependencies: &wanted.deps,
+        before: &wanted.before,
         wave: wanted.wave,
     };
     if let Some(attempt) = &caller.attempt {
@@ -136,6 +148,42 @@ fn create(caller: &Caller, options: &TaskOf, wanted: &TaskCreate, printer: &mut 
     let opened = caller.open(options.reading.into())?;
     let (_, graph) = opened.runnable()?;
     show(&created, graph, &wanted.id, options.format, printer)
+}
+
+/// The edit of the options.
+fn edit(wanted: &TaskChange) -> TaskEdit {
+    let TaskChange { id, title, description, assignee, priority, after, not_after, before, not_before } = wanted;
+    TaskEdit {
+        task: id.clone(),
+        remove: false,
+        title: title.clone(),
+        description: description.clone(),
+        role: assignee.clone(),
+        priority: *priority,
+        after: after.clone(),
+        not_after: not_after.clone(),
+        before: before.clone(),
+        not_before: not_before.clone(),
+    }
+}
+
+/// A person changes or removes a task.
+fn change(caller: &Caller, options: &TaskOf, edit: &TaskEdit, printer: &mut Printer) -> Result<Exit, Failure> {
+    caller.must_not_steer()?;
+    caller.must_be_person()?;
+    let opened = caller.open(options.reading.into())?;
+    let (session, graph) = opened.runnable()?;
+    bus::change((session, graph), opened.dialect, (caller.folder(), caller.current()), edit)?;
+    if edit.remove {
+        match options.format {
+            Format::Json => printer.json(&JsonRemoved { version: 1, removed: &edit.task })?,
+            Format::Text => writeln!(printer.out(), "{} is removed", escape::line(&edit.task))?,
+        }
+        return Ok(Exit::Fine);
+    }
+    let opened = caller.open(options.reading.into())?;
+    let (session, graph, _) = opened.task(&edit.task)?;
+    show(session, graph, &edit.task, options.format, printer)
 }
 
 fn list(caller: &Caller, options: &TaskOf, wanted: &TaskList, printer: &mut Printer) -> Result<Exit, Failure> {

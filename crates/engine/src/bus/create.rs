@@ -1,16 +1,17 @@
-//! A person adds a task to a session: to its own file, through the writer of its dialect, and only if the session is valid
+//! A person adds a task to a session, or changes one: in its own file, through the writer of its dialect, and only if the session is valid
 //! with it. While an executor has the run, it does that, so that the file has one writer.
 
 use std::path::{Path, PathBuf};
 
 use team_executor_beneath::io_error;
 use team_executor_core::{Graph, RoleName, Session, Task, TaskId};
-use team_executor_files::write::task_analysis_with;
+use team_executor_files::write::{replanned, task_analysis_with};
 use team_executor_files::{Dialect, Folder, ReadError, Severity, limits, load, load_ignoring_results};
 use team_executor_store::run_folder::{folder_name, project_root, run_path};
 use team_executor_store::{Disk as _, DiskFolder, Durability, RealDisk, replace};
 
 use super::Refusal;
+use super::change::{self, TaskEdit};
 use crate::begin::run_at;
 use crate::control::request::Wanted;
 use crate::control::{Answer, Request};
@@ -33,6 +34,8 @@ pub struct NewTask<'a> {
     pub role: &'a str,
     /// What must be done before.
     pub dependencies: &'a [String],
+    /// What waits for it from then on.
+    pub before: &'a [String],
     /// The wave that is expected; it follows from the dependencies.
     pub wave: Option<u32>,
 }
@@ -58,24 +61,29 @@ pub fn create(
 
 /// Lets the executor of a run add a task.
 fn ask(run: &Path, session: &Session, dialect: Dialect, folder: &Path, new: &NewTask<'_>) -> Result<Session, Refusal> {
-    let named = shell::session(folder.display());
     let task = task(session, new)?;
-    let failed =
-        |why: String| Refusal::new(why, format!("try again, or look at the run: team-executor status {named}"));
-    match control::send(run, &Request::Create(Wanted::of(new))) {
-        Ok(Some(Answer { outcome: Err(why), .. })) => {
-            return Err(Refusal::new(why, format!("the session as it is: team-executor plan {named}")));
-        }
-        Ok(Some(_)) => {}
-        Ok(None) => return Err(failed("the executor of the run does not listen at the moment".to_owned())),
-        Err(failure) => return Err(failed(failure.to_string())),
-    }
+    asked(run, folder, &Request::Create(Wanted::of(new)))?;
     let files = DiskFolder::open(folder).ok();
     let loaded = files.and_then(|files| load_ignoring_results(&files, &folder_name(folder), Some(dialect)).session);
     Ok(loaded.map_or_else(
         || Session { tasks: session.tasks.iter().cloned().chain([task]).collect(), ..session.clone() },
         |(session, _)| session,
     ))
+}
+
+/// Lets the executor of a run change its plan.
+pub(super) fn asked(run: &Path, folder: &Path, request: &Request) -> Result<(), Refusal> {
+    let named = shell::session(folder.display());
+    let failed =
+        |why: String| Refusal::new(why, format!("try again, or look at the run: team-executor status {named}"));
+    match control::send(run, request) {
+        Ok(Some(Answer { outcome: Err(why), .. })) => {
+            Err(Refusal::new(why, format!("the session as it is: team-executor plan {named}")))
+        }
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => Err(failed("the executor of the run does not listen at the moment".to_owned())),
+        Err(failure) => Err(failed(failure.to_string())),
+    }
 }
 
 /// A session with one more task, and the text of its file, which is not written yet.
@@ -112,22 +120,56 @@ impl Draft {
         let original = String::from_utf8_lossy(&before);
         // The new task's own wave is put right when the graph is known.
         let draft = graph(&with).map_err(|what| refused(what, folder))?;
-        let text = match dialect {
+        let mut text = match dialect {
             // The session's own file has only the state of these tasks.
             Dialect::Tc => task_analysis_with(&original, &task)
                 .ok_or_else(|| refused(format!("{name} has no dependency_graph to add it to"), folder))?,
             _ => own_file::text(dialect, &OwnFile::of_session(name), &original, &with, &draft),
         };
-        let loaded = load(&Overlaid { files: &files, name, text: &text }, &folder_name(folder), Some(dialect));
-        let error = loaded.findings.iter().find(|finding| finding.severity == Severity::Error);
-        if let Some(error) = error {
-            return Err(refused(error.message.clone(), folder));
+        if !new.before.is_empty() {
+            let before = (with.clone(), draft);
+            change::come_before(&mut with, &task.id, new.before)?;
+            let draft = graph(&with).map_err(|what| refused(what, folder))?;
+            let changed = replanned(dialect, &text, (&before.0, &before.1), (&with, &draft));
+            text = changed.ok_or_else(|| refused(format!("{name} cannot be changed"), folder))?;
         }
-        let Some((session, graph)) = loaded.session else { return Err(refused("it is not valid".to_owned(), folder)) };
+        let (session, graph) = valid(&Overlaid { files: &files, name, text: &text }, folder, dialect)?;
         let wave = graph.index_of(new.id).map(|index| graph.wave(index));
         if new.wave.is_some() && new.wave != wave {
             let what = format!("by its dependencies the task is in wave {}", wave.unwrap_or_default());
             return Err(Refusal::new(what, "leave --wave out, or change --deps"));
+        }
+        Ok(Self { session, graph, folder: folder.to_owned(), name, before, text })
+    }
+
+    /// Changes the text of the session's own file by an edit of a task. Refused unless the session is valid then.
+    pub(crate) fn edited(
+        (session, graph): (&Session, &Graph),
+        dialect: Dialect,
+        folder: &Path,
+        edit: &TaskEdit,
+    ) -> Result<Self, Refusal> {
+        let (path, named) = (folder.display(), shell::session(folder.display()));
+        let mut with = session.clone();
+        edit.apply(&mut with)?;
+        let sealed = self::graph(&with).map_err(|what| refused(what, folder))?;
+        let name = if dialect == Dialect::Tc { ANALYSIS } else { own_file::name(dialect, folder) };
+        let by_hand = || {
+            let help = format!("change {path} by hand, then: team-executor validate {named}");
+            Refusal::new("the file in which these tasks are planned cannot be changed by a command", help)
+        };
+        let files = DiskFolder::open(folder);
+        let files = files.map_err(|_| Refusal::new(format!("{path} cannot be opened"), "check it with: ls -ld"))?;
+        let before = match dialect {
+            Dialect::TaskFiles | Dialect::Chain => return Err(by_hand()),
+            _ => files.read(name, limits::TASKS_BYTES).map_err(|error| Refusal::disk(name, error))?,
+        };
+        let original = String::from_utf8_lossy(&before);
+        let text = replanned(dialect, &original, (session, graph), (&with, &sealed)).ok_or_else(by_hand)?;
+        let (session, graph) = valid(&Overlaid { files: &files, name, text: &text }, folder, dialect)?;
+        // A file may have no place for what was changed.
+        if !with.tasks.iter().map(change::plan).eq(session.tasks.iter().map(change::plan)) {
+            return Err(by_hand());
         }
         Ok(Self { session, graph, folder: folder.to_owned(), name, before, text })
     }
@@ -175,6 +217,15 @@ pub(super) fn task(session: &Session, new: &NewTask<'_>) -> Result<Task, Refusal
         updated_at: Some(clock::now()),
         ..Task::new(id, role)
     })
+}
+
+/// The session as its files say it then.
+fn valid(files: &Overlaid<'_>, folder: &Path, dialect: Dialect) -> Result<(Session, Graph), Refusal> {
+    let loaded = load(files, &folder_name(folder), Some(dialect));
+    if let Some(error) = loaded.findings.iter().find(|finding| finding.severity == Severity::Error) {
+        return Err(refused(error.message.clone(), folder));
+    }
+    loaded.session.ok_or_else(|| refused("it is not valid".to_owned(), folder))
 }
 
 fn graph(session: &Session) -> Result<Graph, String> {

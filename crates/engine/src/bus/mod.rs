@@ -3,10 +3,11 @@
 //!
 //! Reading order: `attempt` (who asks, if a worker does), [`mod@log`] (a message is said), `heard` (what was said),
 //! `discover` (what a worker found), [`state`] (where tasks stand), `context` (all that a worker can
-//! know), `shown` (how it is shown to programs), `own` (a worker reports its own task), `create` (a person adds a task),
+//! know), `shown` (how it is shown to programs), `own` (a worker reports its own task), `create` (a person adds a task), `change` (or changes or removes one),
 //! [`mod@propose`] (a worker proposes one).
 
 mod attempt;
+mod change;
 mod context;
 pub(crate) mod create;
 mod discover;
@@ -18,6 +19,7 @@ mod shown;
 pub mod state;
 
 pub use attempt::Attempt;
+pub use change::{TaskEdit, change};
 pub use context::context;
 pub use create::{NewTask, create};
 pub use discover::discover;

@@ -46,7 +46,7 @@ impl Proposal {
     /// The task as a request to add it.
     pub fn as_new(&self) -> NewTask<'_> {
         let Self { id, title, description, role, dependencies, .. } = self;
-        NewTask { id, title, description, role, dependencies, wave: None }
+        NewTask { id, title, description, role, dependencies, before: &[], wave: None }
     }
 
     fn parse(line: &Value) -> Option<Self> {
@@ -191,8 +191,15 @@ mod tests {
         let attempt = Attempt { session: folder.clone(), run: folder, task, number: 1, key, token: None };
         let own = Task::new(TaskId::parse("A").unwrap(), RoleName::parse("dev").unwrap());
         let session = Session { tasks: vec![own], ..Session::new(SessionId::parse("S").unwrap()) };
-        let new =
-            |id, title, dependencies| NewTask { id, title, description: "", role: "dev", dependencies, wave: None };
+        let new = |id, title, dependencies| NewTask {
+            id,
+            title,
+            description: "",
+            role: "dev",
+            dependencies,
+            before: &[],
+            wave: None,
+        };
         let (on_a, on_b, on_c) = (["A".to_owned()], ["B".to_owned()], ["C".to_owned()]);
         let propose = |new: &NewTask<'_>| propose(&attempt, &session, new, 2);
         assert!(super::propose(&attempt, &session, &new("B", "b", &on_a), 0).is_err(), "none may be");

@@ -1,11 +1,11 @@
 //! Requests to a run as lines of JSON. Any other line is refused.
 
 use team_executor_core::run::{Assignment, Cancel, Group, Input, Which};
-use team_executor_core::{CheckpointAction, RoleName, TaskIndex, Timestamp};
+use team_executor_core::{CheckpointAction, Priority, RoleName, TaskIndex, Timestamp};
 use team_executor_files::json::{self, Kind, Layout, Value, Writer};
 
 use super::VERSION;
-use crate::bus::NewTask;
+use crate::bus::{NewTask, TaskEdit};
 
 /// A request to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub enum Request {
     },
     /// A task is added, to the session's own file and to the run.
     Create(Wanted),
+    /// A task is changed or removed, in the session's own file and in the run.
+    Edit(TaskEdit),
     /// What the session's files have more than the run is taken into it.
     Adopt,
     /// A task is not to run.
@@ -107,6 +109,8 @@ pub struct Wanted {
     pub role: String,
     /// What must be done before.
     pub dependencies: Vec<String>,
+    /// What waits for it from then on.
+    pub before: Vec<String>,
     /// The wave that is expected.
     pub wave: Option<u32>,
 }
@@ -120,14 +124,15 @@ impl Wanted {
             description: new.description.to_owned(),
             role: new.role.to_owned(),
             dependencies: new.dependencies.to_vec(),
+            before: new.before.to_vec(),
             wave: new.wave,
         }
     }
 
     /// The task.
     pub(crate) fn as_new(&self) -> NewTask<'_> {
-        let Self { id, title, description, role, dependencies, wave } = self;
-        NewTask { id, title, description, role, dependencies, wave: *wave }
+        let Self { id, title, description, role, dependencies, before, wave } = self;
+        NewTask { id, title, description, role, dependencies, before, wave: *wave }
     }
 }
 
@@ -175,18 +180,23 @@ impl Request {
         match self {
             Self::Pause { reason } => text("reason", reason),
             Self::Resume | Self::Drain | Self::Stop | Self::Whose | Self::Activity | Self::Adopt => {}
-            Self::Create(Wanted { id, title, description, role, dependencies, wave }) => {
+            Self::Create(Wanted { id, title, description, role, dependencies, before, wave }) => {
                 text("task", id);
                 text("title", title);
                 text("description", description);
                 text("role", role);
                 out.key("deps");
                 out.texts(dependencies);
+                if !before.is_empty() {
+                    out.key("before");
+                    out.texts(before);
+                }
                 if let Some(wave) = wave {
                     out.key("wave");
                     out.plain(wave);
                 }
             }
+            Self::Edit(edit) => write_edit(&mut out, edit),
             Self::Skip { task, reason } => {
                 text("task", task);
                 text("reason", reason);
@@ -292,7 +302,10 @@ impl Request {
                 (Self::Cancel { task, then, reason, feedback, with }, known)
             }
             "adopt" => (Self::Adopt, &[]),
-            "create" => (Self::Create(fields.new_task()?), &["task", "title", "description", "role", "deps", "wave"]),
+            "create" => {
+                (Self::Create(fields.new_task()?), &["task", "title", "description", "role", "deps", "before", "wave"])
+            }
+            "edit" => (Self::Edit(fields.edit()?), EDIT),
             "limit" => (fields.limit()?, &["role", "agent", "workers"]),
             "decide" => {
                 let action = CheckpointAction::from_word(&fields.text("action")?);
@@ -338,7 +351,7 @@ impl Request {
                 let tasks = tasks.iter().map(index).collect::<Result<_, _>>()?;
                 Input::Decide { now, action: *action, tasks, text: text.clone() }
             }
-            Self::Create(_) | Self::Adopt => {
+            Self::Create(_) | Self::Edit(_) | Self::Adopt => {
                 return Err("no executor is running; the session's own files are the place".to_owned());
             }
             Self::Ask(_) | Self::Whose | Self::Activity | Self::Subscribe { .. } | Self::Progress { .. } => {
@@ -391,6 +404,7 @@ impl Request {
             Self::Retry { .. } => "retry",
             Self::Skip { .. } => "skip",
             Self::Create(_) => "create",
+            Self::Edit(_) => "edit",
             Self::Adopt => "adopt",
             Self::Cancel { .. } => "cancel",
             Self::Limit { .. } => "limit",
@@ -401,6 +415,28 @@ impl Request {
             Self::Subscribe { .. } => "subscribe",
             Self::Progress { .. } => "progress",
         }
+    }
+}
+
+/// The fields of an edit.
+const EDIT: &[&str] =
+    &["task", "remove", "title", "description", "role", "priority", "after", "not_after", "before", "not_before"];
+
+fn write_edit(out: &mut Writer, edit: &TaskEdit) {
+    let TaskEdit { task, remove, title, description, role, priority, after, not_after, before, not_before } = edit;
+    let priority = priority.map(|priority| priority.word().to_owned());
+    let texts = [("task", Some(task)), ("title", title.as_ref()), ("description", description.as_ref())];
+    for (key, text) in texts.into_iter().chain([("role", role.as_ref()), ("priority", priority.as_ref())]) {
+        if let Some(text) = text {
+            out.key(key);
+            out.text(text);
+        }
+    }
+    out.key("remove");
+    out.plain(remove);
+    for (key, ids) in [("after", after), ("not_after", not_after), ("before", before), ("not_before", not_before)] {
+        out.key(key);
+        out.texts(ids);
     }
 }
 
@@ -431,7 +467,27 @@ impl Fields<'_, '_> {
             description: self.text("description")?,
             role: self.text("role")?,
             dependencies: self.wanted_of("deps")?.ok_or("the request has no readable `deps`")?,
+            before: self.wanted_of("before")?.unwrap_or_default(),
             wave: wave.transpose()?,
+        })
+    }
+
+    fn edit(&self) -> Result<TaskEdit, String> {
+        let text = |name: &str| self.root.get(name).map(|_| self.text(name)).transpose();
+        let list = |name: &str| Ok::<_, String>(self.wanted_of(name)?.unwrap_or_default());
+        let priority = text("priority")?;
+        let priority = priority.map(|word| Priority::from_word(&word).ok_or("the request has no readable `priority`"));
+        Ok(TaskEdit {
+            task: self.text("task")?,
+            remove: self.root.get("remove").and_then(Value::as_bool).unwrap_or(false),
+            title: text("title")?,
+            description: text("description")?,
+            role: text("role")?,
+            priority: priority.transpose()?,
+            after: list("after")?,
+            not_after: list("not_after")?,
+            before: list("before")?,
+            not_before: list("not_before")?,
         })
     }
 
@@ -530,8 +586,18 @@ mod tests {
                 description: "two\nlines".to_owned(),
                 role: "dev".to_owned(),
                 dependencies: ids(),
+                before: ids(),
                 wave: Some(3),
             }),
+            Request::Edit(TaskEdit {
+                task: "A".to_owned(),
+                title: Some("a \"title\"".to_owned()),
+                priority: Some(Priority::P0),
+                after: ids(),
+                not_before: ids(),
+                ..TaskEdit::default()
+            }),
+            Request::Edit(TaskEdit { task: "A".to_owned(), remove: true, ..TaskEdit::default() }),
             Request::Limit { group: Group::All, most: Some(5) },
             Request::Limit { group: Group::Role(RoleName::parse("q a").unwrap()), most: Some(1) },
             Request::Limit { group: Group::Agent("my \"agent\"".to_owned()), most: None },

@@ -8,6 +8,7 @@ mod details;
 mod odd;
 mod patch;
 mod read;
+mod replan;
 #[cfg(test)]
 mod tests;
 mod wave;
@@ -19,6 +20,7 @@ pub(crate) use odd::corrupt;
 pub use patch::patch;
 pub(crate) use read::findings_by_id;
 pub use read::{ABOUT, read};
+pub(crate) use replan::replan;
 pub use wave::write_wave;
 pub(crate) use write::harmless;
 pub use write::{write, write_results};

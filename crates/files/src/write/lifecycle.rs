@@ -120,7 +120,7 @@ fn tasks<'a, 'n>(session: &'a Session, fields: &'n dyn Fn(usize) -> Fields<'a>) 
     Elements { form: Form::List, shape: &TASK, key: "id", names, fields }
 }
 
-fn task(task: &Task) -> Fields<'_> {
+pub(super) fn task(task: &Task) -> Fields<'_> {
     let metadata = Fields::default()
         .always("created_at", New::time(task.created_at))
         .always("updated_at", New::time(task.updated_at))

@@ -58,7 +58,7 @@ fn capability<'a>(capability: &Capability<'a>) -> Fields<'a> {
         .always("artifact_type", New::text(capability.artifact_type))
 }
 
-fn node(task: &Task) -> Fields<'_> {
+pub(super) fn node(task: &Task) -> Fields<'_> {
     Fields::default()
         .always("depends_on", New::texts(&task.dependencies))
         .always("role", New::text(&task.role))

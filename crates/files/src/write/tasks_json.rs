@@ -126,7 +126,7 @@ fn agents(out: &mut Writer, workers: &[ActiveWorker]) {
     out.end_object();
 }
 
-fn task(task: &Task, wave: u32) -> Fields<'_> {
+pub(super) fn task(task: &Task, wave: u32) -> Fields<'_> {
     let completed = task.status == TaskStatus::Completed;
     let findings = task.findings.as_deref().filter(|findings| !completed || !findings.is_empty());
     let short = findings.map(findings_text::cut).or(completed.then_some(Cow::Borrowed(NO_FINDINGS)));

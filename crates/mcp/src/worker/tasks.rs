@@ -150,6 +150,7 @@ pub(super) fn task_create(worker: &Worker, wanted: TaskCreate) -> Result<Value, 
         description: &wanted.description,
         role: &wanted.assignee,
         dependencies: &wanted.metadata.deps,
+        before: &[],
         wave: wanted.metadata.wave,
     };
     let proposed = bus::propose(&worker.attempt, session, &new, worker.most_proposals)?;

@@ -19,6 +19,7 @@ mod machine;
 mod parts;
 mod reconcile;
 mod remembered;
+mod replanned;
 pub(crate) mod times;
 mod verbs;
 mod views;

@@ -101,3 +101,45 @@ fn client_adds_a_task_to_a_run_that_goes_on() {
     assert_eq!(run(&waiting.world, DID, &[]).code, Some(0));
     assert_eq!(column(&waiting.world, "status"), ["completed"; 3]);
 }
+
+/// R: N-02
+#[test]
+fn client_changes_and_removes_tasks_of_a_run() {
+    let mut waiting = Waiting::new();
+    let mut executor = waiting.start();
+    let mut client = Served::new(&waiting.world, &[]);
+    let new = |id: &str, before: &[&str]| json!({"session": "S", "task": id, "title": "New", "assignee": "worker", "before": before});
+    client.call("create_task", &new("C", &["B"])).expect("it is done");
+    client.call("create_task", &new("D", &[])).expect("it is done");
+    let edit = |task: &str, more: serde_json::Value| {
+        let mut edit = json!({"session": "S", "task": task});
+        more.as_object().expect("fields").iter().for_each(|(key, value)| edit[key] = value.clone());
+        edit
+    };
+    let done = client.call("edit_task", &edit("B", json!({"not_after": ["A"], "priority": "P0"}))).expect("it is done");
+    assert_eq!((&done["task"]["id"], &done["task"]["metadata"]["deps"]), (&json!("B"), &json!(["C"])));
+    for (task, more, why) in [
+        ("A", json!({"after": ["D"]}), "'A' has begun"),
+        ("X", json!({"title": "x"}), "there is no task 'X'"),
+        ("C", json!({"after": ["B"]}), "the dependencies would have errors"),
+        ("C", json!({"priority": "P9"}), "unknown priority 'P9'"),
+    ] {
+        let refused = client.call("edit_task", &edit(task, more)).expect_err(why);
+        assert!(refused.contains(why), "{refused}");
+    }
+    let gone = client.call(
+        "create_task",
+        &json!({"session": "S", "task": "E", "title": "New", "assignee": "worker", "deps": ["A"]}),
+    );
+    gone.expect("it is done");
+    let removed = client.call("remove_task", &json!({"session": "S", "task": "E"})).expect("it is done");
+    assert_eq!(removed["removed"], "E");
+    let refused = client.call("remove_task", &json!({"session": "S", "task": "A"})).expect_err("it runs");
+    assert!(refused.contains("'A' has begun, and cannot be removed"), "{refused}");
+    executor.kill().expect("it is killed");
+    executor.limited_wait();
+    waiting.pulse.wait_dead();
+    assert_eq!(run(&waiting.world, DID, &[]).code, Some(0));
+    assert_eq!(column(&waiting.world, "id"), ["A", "B", "C", "D"]);
+    assert_eq!(column(&waiting.world, "status"), ["completed"; 4]);
+}

@@ -3,6 +3,7 @@
 //! `skipped`, another text for a task that was never tried. An edit with anything else in it is refused as a whole, and
 //! a copy of it is kept.
 
+mod compare;
 mod replan;
 mod table;
 mod unheard;
@@ -18,6 +19,7 @@ use team_executor_files::Dialect;
 use team_executor_store::run_folder::{DERIVED, EXECUTOR};
 use team_executor_store::{Derived, Disk, Durability, Rendered, Standing};
 
+pub use self::compare::{PlanDiff, plan_diff};
 pub(crate) use self::replan::Replan;
 pub(crate) use self::unheard::unheard;
 use self::wanted::WantedEdits;

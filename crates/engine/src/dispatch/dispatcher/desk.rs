@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use team_executor_agents::Ended;
 use team_executor_beneath::ours;
-use team_executor_core::run::{Assignment, Ending, Input, Live, Outcome, Run, Stage, Work};
+use team_executor_core::run::{self, Assignment, Ending, Input, Live, Outcome, Run, Stage, Work};
 use team_executor_core::{CheckpointAction, Session, TaskIndex, Timestamp};
 use team_executor_store::RealDisk;
 
@@ -259,9 +259,13 @@ impl Desk for RealDesk<'_> {
 
     fn announce(&mut self, rules: &Run, happened: Vec<Happened>, is_starting: bool) {
         self.tell_at_first(rules);
+        let is_replanned = happened.iter().any(|happened| matches!(happened.event, run::Event::Replanned { .. }));
         for happened in happened {
             self.tell_shortage(rules, &happened.event);
             self.announce_one(rules, happened, is_starting);
+        }
+        if is_replanned {
+            self.render(rules); // the next edit at rest is compared with this plan
         }
     }
 

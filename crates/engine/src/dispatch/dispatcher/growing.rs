@@ -42,6 +42,19 @@ impl RealDesk<'_> {
                     }),
                 )
             }
+            Request::Edit(edit) => {
+                let draft = |desk: &Self| {
+                    let (session, graph) = desk.planned()?;
+                    let (dialect, folder) = (desk.options.dialect, &desk.options.folder);
+                    let draft = Draft::edited((&session, &graph), dialect, folder, edit);
+                    draft.map_err(|refusal| format!("{refusal}; {}", refusal.help))
+                };
+                Some(
+                    draft(self).and_then(|draft| {
+                        self.take_in(rules, (draft.session.clone(), draft.graph.clone()), Some(&draft))
+                    }),
+                )
+            }
             Request::Adopt => Some(self.planned().and_then(|planned| self.take_in(rules, planned, None))),
             _ => None,
         }
