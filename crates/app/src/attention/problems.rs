@@ -209,7 +209,7 @@ fn held(seen: &Seen<'_>) -> Vec<Item> {
     }
     let held = seen.status.held.iter().map(|held| {
         let left = seconds(between(seen.status.at, held.until));
-        let why = format!("no quota for {}, {left} left; what only it can do waits", held.agent);
+        let why = format!("no quota for {}, {left} left; its tasks wait", held.agent);
         let actions = vec![seen.typing.agents()];
         Item { until: Some(held.until), ..item(Kind::Quota, Some(held.since), why, actions) }
     });

@@ -44,7 +44,7 @@ impl Reader<'_> {
             let of = if section.is_empty() { String::new() } else { format!(" in [{section}]") };
             let help = match nearest(name, keys.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("what can be set{of}: {}", keys.join(", ")),
+                None => format!("known keys{of}: {}", keys.join(", ")),
             };
             self.wrong(format!("unknown key '{name}'{of}"), key.span(), "no such key", help);
         }

@@ -46,7 +46,7 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
         }
         Kind::QuotaHeld { agent, wait_ms } => {
             let wait = seconds(Duration::from_millis(*wait_ms));
-            (None, format!("No quota for {agent}: what only it can do waits {wait}"))
+            (None, format!("No quota for {agent}: its tasks wait {wait}"))
         }
         Kind::TaskInterrupted { task, .. } => (Some(TaskStatus::Skipped), format!("{task} was interrupted")),
         Kind::TaskSkipped { task, reason, .. } => (Some(TaskStatus::Skipped), format!("{task} skipped: {reason}")),

@@ -288,7 +288,7 @@ fn quota_holds_its_agents_tasks_and_costs_no_attempt() {
     let tasks: Vec<&str> = order.iter().map(|(task, _)| *task).collect();
     assert_eq!(tasks, ["A", "C", "A", "B"], "the other agent goes on meanwhile");
     assert!(order[2].1 >= order[0].1 + 2000, "{order:?}");
-    assert!(run.stderr.contains("No quota for claude: what only it can do waits "), "{run}");
+    assert!(run.stderr.contains("No quota for claude: its tasks wait "), "{run}");
     assert_eq!(column(&world, "status"), ["completed"; 3]);
 }
 

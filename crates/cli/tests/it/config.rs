@@ -380,7 +380,7 @@ fn the_documentation_is_right() {
     let wrong = world.run(&["config"]).stderr;
     let keys = wrong
         .lines()
-        .filter_map(|line| line.strip_prefix("help: what can be set in ["))
+        .filter_map(|line| line.strip_prefix("help: known keys in ["))
         .flat_map(|rest| rest.split(": ").nth(1).unwrap_or_default().split([',', ' ']).filter(|key| !key.is_empty()));
     let keys: Vec<&str> = keys.collect();
     assert!(keys.len() > 10, "{wrong}");
