@@ -5,13 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde_json::json;
-use team_executor_agents::adapters::Adapter;
+use team_executor_agents::adapters::{Adapter, Setup};
 use team_executor_agents::rehearsal;
 use team_executor_core::Session;
 use team_executor_core::TaskIndex;
 use team_executor_core::run::{self, Budgets};
 use team_executor_engine::Prices;
-use team_executor_engine::{Worker, Workers};
+use team_executor_engine::Workers;
 use toml::de::{DeTable, DeValue};
 
 use super::Flags;
@@ -149,29 +149,35 @@ pub(super) fn binds(settings: &Settings, flags: &Flags, owns: [Option<&Own>; 2])
 
 /// What a budget does not count, one line each, before anything is started.
 pub(crate) fn blind_spots(budgets: &Budgets, workers: &Workers, session: &Session, prices: &Prices) -> Vec<String> {
-    let mut told = BTreeSet::new();
+    let (mut told, mut commands) = (BTreeSet::new(), BTreeSet::new());
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
         let own = [Some(&budgets.run), budgets.roles.get(&task.role), budgets.tasks.get(&index)];
         let own: Vec<_> = own.into_iter().flatten().collect();
         let any = |of: fn(&run::Budget) -> bool| own.iter().any(|budget| of(budget));
         let counts = any(|it| it.usd.is_some() || it.tokens.is_some() || it.turns.is_some());
         let used = workers.chain_of(index).iter().filter(|_| counts).filter_map(|nth| workers.iter().nth(*nth));
-        told.extend(used.filter_map(|worker| blind_spot(worker, any(|it| it.usd.is_some()), prices)));
+        let in_dollars = any(|it| it.usd.is_some());
+        for worker in used {
+            match &worker.setup {
+                None if worker.command.iter().any(|word| word == rehearsal::ARGUMENT) => {}
+                None => _ = commands.insert(worker.agent.as_str()),
+                Some(setup) => told.extend(blind_spot(&worker.agent, setup, in_dollars, prices)),
+            }
+        }
     }
-    told.into_iter().collect()
+    let names: Vec<_> = commands.into_iter().collect();
+    let of_commands = (!names.is_empty()).then(|| {
+        format!(
+            "the budget counts {} only by `usage` in result files: a command reports nothing else; \
+             help: `--budget-wall 2h` bounds the time that workers run",
+            names.join(", ")
+        )
+    });
+    of_commands.into_iter().chain(told).collect()
 }
 
-/// What a budget does not count of one worker.
-fn blind_spot(worker: &Worker, in_dollars: bool, prices: &Prices) -> Option<String> {
-    let agent = &worker.agent;
-    let Some(setup) = &worker.setup else {
-        let is_rehearsal = worker.command.iter().any(|word| word == rehearsal::ARGUMENT);
-        let told = format!(
-            "the budget does not count {agent}: a command does not say what it uses; \
-             help: `--budget-wall 2h` bounds the time that workers run"
-        );
-        return (!is_rehearsal).then_some(told);
-    };
+/// What a budget does not count of a coding agent.
+fn blind_spot(agent: &str, setup: &Setup, in_dollars: bool, prices: &Prices) -> Option<String> {
     let table =
         |model: &str| format!("help: add [prices.{}] with input and output to team-executor.toml", quoted(model));
     match &setup.model {

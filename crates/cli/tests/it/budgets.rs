@@ -7,7 +7,7 @@ use team_executor_testkit::World;
 use team_executor_testkit::limited::*;
 
 use crate::coding_agents::{CLAUDE, CLAUDE_OK, CODEX, USER, claude_says, fake, world};
-use crate::run::{column, folder, read};
+use crate::run::{column, folder, read, tasks};
 
 /// Each attempt of the fake agent uses 1230 tokens, 2 turns and 25 cents, and says which it is.
 fn agent(world: &World) {
@@ -241,7 +241,7 @@ fn budget_that_does_not_count_an_agent_says_so_before_the_start() {
         (
             "agent = \"worker\"",
             "--budget-usd=1",
-            "the budget does not count worker: a command does not say what it uses",
+            "the budget counts worker only by `usage` in result files: a command reports nothing else",
         ),
         (
             "agent = \"odd\"",
@@ -263,6 +263,19 @@ fn budget_that_does_not_count_an_agent_says_so_before_the_start() {
     world.write(USER, format!("[defaults]\nagent = \"odd\"\nretries = 0\n{agents}{priced}"));
     let run = world.run(&["run", "--session=S", "-y", "--budget-usd=1"]);
     assert!(!run.stderr.contains("has no price"), "{run}");
+}
+
+#[test]
+fn commands_that_a_budget_does_not_count_share_one_warning() {
+    let world = tasks(&[("A", ""), ("B", ""), ("C", "")]);
+    let agents = ["a", "b", "c"].map(|name| {
+        format!("[agents.{name}]\ncommand = \"true\"\n[tasks.{}]\nagent = \"{name}\"\n", name.to_uppercase())
+    });
+    world.write("team-executor.toml", agents.concat());
+    let run = world.run(&["run", "--session=S", "-y", "--trust-project", "--budget-usd=1", "--budget-tokens=5"]);
+    let told: Vec<_> = run.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+    assert_eq!(told.len(), 1, "{run}");
+    assert!(told[0].starts_with("warning: the budget counts a, b, c only by `usage` in result files: "), "{run}");
 }
 
 /// R: A-10
