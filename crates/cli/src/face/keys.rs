@@ -14,13 +14,16 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// The terminal, which the program has once.
-static TERMINAL: Mutex<Terminal> = Mutex::new(Terminal { before: None, lines: 0, takes_signals: false });
+static TERMINAL: Mutex<Terminal> =
+    Mutex::new(Terminal { before: None, lines: 0, is_asked: false, takes_signals: false });
 
 struct Terminal {
     /// How it was; nothing if keys are not read.
     before: Option<Termios>,
     /// How many threads read lines from it.
     lines: usize,
+    /// A question stands there, and its answer is a line. The thread that reads it may not have begun.
+    is_asked: bool,
     /// Ctrl-C and Ctrl-Z are keys like others.
     takes_signals: bool,
 }
@@ -81,13 +84,19 @@ pub(crate) fn aside<T>(read: impl FnOnce() -> T) -> T {
     {
         let mut terminal = terminal();
         terminal.lines += 1;
-        if let Some(before) = &terminal.before {
-            tcsetattr(stdin(), OptionalActions::Now, before).ok();
-        }
+        terminal.give_lines();
     }
     let line = read();
     terminal().lines -= 1;
     line
+}
+
+/// A question is about to be shown, or is no longer open. What is typed from then on is its answer, and no key.
+pub(super) fn ask(is_asked: bool) {
+    let mut terminal = terminal();
+    if std::mem::replace(&mut terminal.is_asked, is_asked) != is_asked && is_asked {
+        terminal.give_lines();
+    }
 }
 
 fn terminal() -> MutexGuard<'static, Terminal> {
@@ -101,6 +110,13 @@ fn is_ours() -> bool {
 }
 
 impl Terminal {
+    /// Has lines given whole and shown, if keys are read.
+    fn give_lines(&self) {
+        if let Some(before) = self.before.as_ref().filter(|_| is_ours()) {
+            tcsetattr(stdin(), OptionalActions::Now, before).ok();
+        }
+    }
+
     fn restore(&mut self) {
         if let Some(before) = self.before.take()
             && is_ours()
@@ -111,7 +127,9 @@ impl Terminal {
 
     /// Has keys given at once and not shown; again, if the program was stopped since. Says whether keys can be read.
     fn claim(&self) -> bool {
-        let Some(before) = self.before.as_ref().filter(|_| self.lines == 0 && is_ours()) else { return false };
+        let Some(before) = self.before.as_ref().filter(|_| self.lines == 0 && !self.is_asked && is_ours()) else {
+            return false;
+        };
         let mut modes = LocalModes::ICANON | LocalModes::ECHO;
         modes.set(LocalModes::ISIG, self.takes_signals);
         match tcgetattr(stdin()) {

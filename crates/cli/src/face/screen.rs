@@ -14,7 +14,7 @@ use team_executor_app::attention::Item;
 use team_executor_app::event::Kind;
 use team_executor_core::CheckpointAction;
 
-use super::keys::Keys;
+use super::keys::{self, Keys};
 use super::steering::{Steered, Steering, list};
 use super::{Board, Painter, lines};
 use crate::{escape, printer};
@@ -34,6 +34,7 @@ pub(crate) struct Screen {
     // Dropped first: when the view has gone, no key is taken any more.
     keys: Option<Keys>,
     can_leave: bool,
+    question: Option<Question>,
     messages: Sender<Message>,
     thread: Option<JoinHandle<()>>,
     is_left: Arc<AtomicBool>,
@@ -82,7 +83,7 @@ impl Screen {
             is_left: Arc::clone(&is_left),
         };
         let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(move || view.show(&inbox))?;
-        Ok(Self { keys: None, can_leave, messages, thread: Some(thread), is_left })
+        Ok(Self { keys: None, can_leave, question: None, messages, thread: Some(thread), is_left })
     }
 
     /// Reads keys from now on, if it can: before a run begins there is nothing to steer, and what is typed is for a later question.
@@ -103,6 +104,11 @@ impl Screen {
 
     pub(super) fn tell(&mut self, kind: Kind) {
         self.listen(&kind);
+        if !self.can_leave {
+            // Before the view shows the question: its answer may be typed at once.
+            self.question = still_open(self.question.take(), &kind);
+            keys::ask(self.question.is_some());
+        }
         self.send(Seen { kind, at: Instant::now(), is_past: false });
     }
 

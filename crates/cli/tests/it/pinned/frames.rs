@@ -89,7 +89,7 @@ fn frames_at_a_checkpoint_are_pinned() {
     terminal.type_in("y\n");
     pinned("checkpoint", &mut terminal, &["? for help\n>"]);
     terminal.type_in("?\n");
-    pinned("checkpoint-help", &mut terminal, &["y, approve or resume continues"]);
+    pinned("checkpoint-help", &mut terminal, &["y, approve or resume continues", "next start asks again\n>"]);
     terminal.type_in("y\n");
     assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
 }
