@@ -88,8 +88,7 @@ impl Trees {
             return Ok(Vec::new());
         }
         let index = self.home.join(format!("{folder}{INDEX}"));
-        let call =
-            Call { env: vec![in_index(&index)], work_tree: Some(&path), input: &input, ..self.repository.call() };
+        let call = Call { env: vec![in_index(&index)], work_tree: Some(&path), input: &input, ..self.call() };
         Ok(match ask(&self.repository.git, &call, &["check-ignore", "-z", "--stdin"])? {
             Word::Yes(out) => listed(&out).into_iter().map(|cache| cache.trim_end_matches('/').to_owned()).collect(),
             Word::No(_) => Vec::new(),

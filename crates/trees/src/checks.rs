@@ -34,7 +34,7 @@ impl Trees {
     pub(crate) fn large_files(&self, task: &str, attempt: u32) -> Result<Vec<String>, Trouble> {
         let tree = self.path(task, attempt);
         let index = self.home.join(format!("{}{INDEX}", names::folder(task, attempt)));
-        let call = Call { env: vec![in_index(&index)], work_tree: Some(&tree), ..self.repository.call() };
+        let call = Call { env: vec![in_index(&index)], work_tree: Some(&tree), ..self.call() };
         let command = ["ls-files", "-z", "-o", "-m", "--exclude-standard"];
         let (out, passed_over) = seen(&self.repository.git, &call, &command)?;
         let closed = passed_over
@@ -97,6 +97,9 @@ impl Trees {
         }
         let open = self.open_conflicts(task, attempt, &commit)?;
         wrong.extend(open.into_iter().map(|file| format!("{file}: the markers of a conflict are still in it")));
+        let alike = self.alike(&commit)?.into_iter();
+        wrong
+            .extend(alike.map(|file| format!("{file}: another name differs from it only in case; rename one of them")));
         if commit != base.commit {
             // What an earlier attempt did stays wrong until it is undone.
             let from = repository.compared_with(&self.run, task, attempt)?.unwrap_or_else(|| base.commit.clone());

@@ -108,7 +108,13 @@ impl Trees {
 
     /// What the trunk would be with a result. Nothing is written but objects.
     pub fn candidate(&self, trunk: &str, task: &str, result: &str) -> Result<Merged, Trouble> {
-        self.repository.merge(&[trunk.to_owned(), result.to_owned()], &format!("Merge {task}"))
+        let mut merged = self.repository.merge(&[trunk.to_owned(), result.to_owned()], &format!("Merge {task}"))?;
+        for file in self.alike(&merged.commit)? {
+            if !merged.conflicts.contains(&file) {
+                merged.conflicts.push(file);
+            }
+        }
+        Ok(merged)
     }
 
     /// Makes the files of the trunk's own tree those of a commit, and says where a command runs in it. What builds left there stays.

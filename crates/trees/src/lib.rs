@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod case;
 mod checks;
 mod extras;
 mod git;

@@ -143,7 +143,7 @@ impl Trees {
         let git = &self.repository.git;
         let (name, home) = (format!("{}{INDEX}", folder.split(FOUND).next().unwrap_or(folder)), self.open_home()?);
         let index = self.own_index(&name)?;
-        let call = Call { env: vec![in_index(&index)], work_tree: Some(path), ..self.repository.call() };
+        let call = Call { env: vec![in_index(&index)], work_tree: Some(path), ..self.call() };
         if !home.has(&name) {
             must(git, &call, &["read-tree", commit])?;
         }

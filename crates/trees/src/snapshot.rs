@@ -6,7 +6,7 @@ use std::path::Path;
 use team_executor_agents::git::Call;
 use team_executor_beneath::Dir;
 
-use crate::git::{Trouble, Word, ask, line, must, must_see};
+use crate::git::{Trouble, Word, ask, line, listed, must, must_see};
 use crate::merge::{Merged, stamped};
 use crate::names::{self, Part};
 use crate::tree::{INDEX, Trees, in_index};
@@ -146,13 +146,34 @@ impl Trees {
         let folder = names::folder(task, attempt);
         let (name, home) = (format!("{folder}{INDEX}"), self.open_home()?);
         let index = self.own_index(&name)?;
-        let call = Call { env: vec![in_index(&index)], work_tree: Some(tree), ..self.repository.call() };
+        let call = Call { env: vec![in_index(&index)], work_tree: Some(tree), ..self.call() };
         if !home.has(&name) {
             let base = self.base_of(task, attempt)?;
             must(&self.repository.git, &call, &["read-tree", &base.commit])?;
         }
-        must_see(&self.repository.git, &call, &["add", "-A", "--sparse", "."])?;
-        line(&self.repository.git, &call, &["write-tree"])
+        let git = &self.repository.git;
+        must_see(git, &call, &["add", "-A", "--sparse", "."])?;
+        line(git, &call, &["write-tree"]).or_else(|_| {
+            self.forget_times(&call, &self.base_of(task, attempt)?.commit)?;
+            must_see(git, &call, &["add", "-A", "--sparse", "."])?;
+            line(git, &call, &["write-tree"])
+        })
+    }
+
+    /// Has the files that differ from a commit read again. Git notes them in the index before their content is at its place, and one that
+    /// was killed in between, or could not write, leaves an index that names what is nowhere.
+    fn forget_times(&self, call: &Call<'_>, base: &str) -> Result<(), Trouble> {
+        let git = &self.repository.git;
+        let out =
+            must(git, call, &["diff-index", "--cached", "--raw", "-z", "--no-renames", "--diff-filter=AMT", base])?;
+        let (mut entries, mut input) = (listed(&out).into_iter(), String::new());
+        while let Some((entry, file)) = entries.next().zip(entries.next()) {
+            let words: Vec<&str> = entry.split(' ').collect();
+            if let [_, mode, _, content, _] = words[..] {
+                input.push_str(&format!("{mode} {content}\t{file}\0"));
+            }
+        }
+        must(git, &Call { input: &input, ..call.clone() }, &["update-index", "-z", "--index-info"]).map(drop)
     }
 
     fn commit(&self, tree: &Path, task: &str, attempt: u32, base: &str, story: &Story) -> Result<String, Trouble> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use team_executor_agents::git::Call;
 use team_executor_beneath::{Dir, make_ours, ours};
 
+use crate::case::Case;
 use crate::extras::Extras;
 use crate::git::{Trouble, must};
 use crate::merge::Merged;
@@ -39,6 +40,8 @@ pub struct Trees {
     base: String,
     /// What they have besides the files of a commit.
     pub(crate) extras: Extras,
+    /// Which names are one.
+    pub(crate) case: Case,
 }
 
 /// A tree that can be worked in.
@@ -68,8 +71,9 @@ impl Trees {
             return Err(Trouble::refused(why, "set `root` in [isolation] to a folder outside of it"));
         }
         make_ours(&home).map_err(|error| Trouble::io("make", &home, &error))?;
+        let case = Case::of(&repository, &home);
         let mut trees =
-            Self { repository, name: name.to_owned(), run: run.to_owned(), home, base: String::new(), extras };
+            Self { repository, name: name.to_owned(), run: run.to_owned(), home, base: String::new(), extras, case };
         trees.clear_unfinished()?;
         trees.base = trees.repository.base(run, base, dirty, &trees.home)?;
         Ok(trees)
@@ -78,6 +82,7 @@ impl Trees {
     /// The trees of a run that is not begun or continued here, to look at and to remove. Nothing is made.
     pub fn of_run(repository: Repository, name: &str, mark: crate::Mark) -> Result<Option<Self>, Trouble> {
         let Some(base) = repository.commit_of(&format!("{}/base", names::of_run(&mark.key)))? else { return Ok(None) };
+        let case = Case::of(&repository, &mark.home);
         Ok(Some(Self {
             repository,
             name: name.to_owned(),
@@ -85,6 +90,7 @@ impl Trees {
             home: mark.home,
             base,
             extras: Extras::default(),
+            case,
         }))
     }
 
@@ -203,7 +209,7 @@ impl Trees {
 
     /// Makes files and an index those of a commit. What is not in either stays.
     pub(crate) fn read_tree(&self, tree: &Path, index: &Path, commit: &str) -> Result<(), Trouble> {
-        let call = Call { env: vec![in_index(index)], work_tree: Some(tree), ..self.repository.call() };
+        let call = Call { env: vec![in_index(index)], work_tree: Some(tree), ..self.call() };
         must(&self.repository.git, &call, &["read-tree", "--reset", "-u", commit]).map(drop)
     }
 

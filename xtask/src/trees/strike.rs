@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::crash::chance::Chance;
 
 /// The longest time between a start and a kill.
-const LONGEST_MS: u64 = 2_000;
+const LONGEST_MS: u64 = 1_200;
 /// A strike at a call of git is at one of so many after the start.
-const CALLS: u64 = 70;
+const CALLS: u64 = 40;
 /// One at a system call of git is at one of so many of its sort.
 const SYSTEM_CALLS: u64 = 24;
 /// Sorts of system calls, and what they say when they fail.

@@ -6,6 +6,7 @@ mod crash;
 mod extras;
 mod merging;
 mod odd;
+mod queue;
 mod real_agents;
 mod removal;
 mod repositories;
