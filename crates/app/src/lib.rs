@@ -34,6 +34,7 @@ pub mod history;
 mod hooks;
 pub mod init;
 pub mod joining;
+pub mod left;
 pub mod logs;
 pub mod open;
 pub mod part;

@@ -1,9 +1,9 @@
 // Measures the page in Chromium: one JSON line on standard output.
 import { createRequire } from 'node:module';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const [modules, executablePath, address, run, logged] = process.argv.slice(2);
+const [modules, executablePath, address, run, logged, busy, journal] = process.argv.slice(2);
 const { chromium } = createRequire(join(modules, 'x.js'))('playwright-core');
 const browser = await chromium.launch({
   executablePath,
@@ -32,6 +32,16 @@ const frames = (act) => page.evaluate(async (act) => {
   return { fps: Math.round((n * 1000) / (performance.now() - begin)), longest_ms: Math.round(longest) };
 }, act);
 
+/** What the tab takes, as the browser's own task manager counts it: memory that no other process has. And all of it, with what is shared. */
+const browserSession = await browser.newBrowserCDPSession();
+async function memory() {
+  const { processInfo } = await browserSession.send('SystemInfo.getProcessInfo');
+  const field = (pid, name) => { try { return Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(new RegExp(`${name}:\\s+(\\d+)`))?.[1] ?? 0); } catch { return 0; } };
+  const tabs = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => ({ own: field(id, 'RssAnon') + field(id, 'VmSwap'), all: field(id, 'VmRSS') }));
+  const largest = tabs.reduce((a, b) => (b.own > a.own ? b : a), { own: 0, all: 0 });
+  return { own_mib: Math.round(largest.own / 1024), with_shared_mib: Math.round(largest.all / 1024) };
+}
+
 await page.goto(address);
 await page.waitForFunction(() => document.body.innerText.includes('Runs'));
 if (run) {
@@ -51,6 +61,7 @@ if (run) {
   await page.waitForFunction(() => document.body.innerText.includes('attempts in'), undefined, { polling: 20 });
   told.timeline_ms = Date.now() - begin;
   told.timeline_scroll = await frames("document.querySelector('.plot canvas').dispatchEvent(new WheelEvent('wheel', { deltaY: 700, bubbles: true, cancelable: true }));");
+  told.tab = await memory();
   told.heap_mib = Math.round((await page.evaluate(() => performance.memory.usedJSHeapSize)) / 2 ** 20);
 }
 if (logged) {
@@ -65,10 +76,38 @@ if (logged) {
   await page.waitForFunction(() => document.querySelector('.log-line.hit')?.textContent.includes('needle'), undefined, { polling: 10 });
   told.log_search_ms = Date.now() - begin;
 }
-// The largest process of a tab, as the system counts it.
-const rss = (pid) => { try { return Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)?.[1] ?? 0); } catch { return 0; } };
-const session = await browser.newBrowserCDPSession();
-const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-told.tab_rss_mib = Math.round(Math.max(...processInfo.filter((one) => one.type === 'renderer').map((one) => rss(one.id))) / 1024);
-console.log(JSON.stringify(told));
+if (logged) told.tab_with_log = await memory();
+if (busy) {
+  // In turn without and with the page, in one run: how many records the journal gets, and how the page does meanwhile.
+  const STEP = 4000;
+  const records = (from) => readFileSync(journal).subarray(from).reduce((n, byte) => n + (byte === 10), 0);
+  const during = async (act) => {
+    const [from, begin] = [statSync(journal).size, performance.now()];
+    const value = await act();
+    const rest = STEP - (performance.now() - begin);
+    if (rest > 0) await new Promise((done) => setTimeout(done, rest));
+    return { count: records(from), ms: performance.now() - begin, value };
+  };
+  const sums = { without: [0, 0], with: [0, 0] };
+  const seen = [];
+  for (let nth = 0; nth < 4; nth += 1) {
+    await page.goto('about:blank');
+    const quiet = await during(async () => {});
+    await page.goto(at(`/r/${busy}`));
+    await page.waitForFunction(() => document.body.innerText.includes('Running'));
+    const watched = await during(async () => {
+      const drawn = await frames('');
+      const begin = performance.now();
+      await page.getByRole('link', { name: 'Tasks', exact: true }).click();
+      await page.getByRole('table', { name: 'Tasks' }).waitFor();
+      return { ...drawn, view_ms: Math.round(performance.now() - begin) };
+    });
+    for (const [name, one] of [['without', quiet], ['with', watched]]) { sums[name][0] += one.count; sums[name][1] += one.ms; }
+    seen.push(watched.value);
+  }
+  const pace = ([count, ms]) => Math.round((count * 1000) / ms);
+  told.busy = { events_a_second_without: pace(sums.without), events_a_second_with: pace(sums.with), ratio: Math.round((100 * pace(sums.with)) / pace(sums.without)) / 100,
+    slowest_fps: Math.min(...seen.map((one) => one.fps)), longest_frame_ms: Math.max(...seen.map((one) => one.longest_ms)), slowest_view_ms: Math.max(...seen.map((one) => one.view_ms)) };
+}
+console.log(JSON.stringify(told, null, 1));
 await browser.close();

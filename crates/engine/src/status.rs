@@ -56,6 +56,10 @@ pub struct Status {
     pub at_work: Vec<AtWork>,
     /// How many workers there may be on this machine, if the run waits for those of others.
     pub machine: Option<u32>,
+    /// How many workers there may be at a time, while an executor has the run.
+    pub most_workers: Option<u32>,
+    /// Of each budget of the whole run its measure, what is used of it, and how much there is; while an executor has the run.
+    pub budgets: Vec<(String, u64, u64)>,
     /// The conversations that go on, with what agents ask to be allowed.
     pub talks: Vec<Talk>,
     /// What could start.
@@ -225,6 +229,8 @@ pub fn status(
         artifacts: shelf.map(|shelf| shelf.artifacts).unwrap_or_default(),
         at_work: told.at_work,
         machine: told.machine,
+        most_workers: Some(told.bounds.most_workers).filter(|most| *most > 0),
+        budgets: told.bounds.budgets,
         talks: if is_heard { talk::all(&path) } else { Vec::new() },
         run: id,
         seq,

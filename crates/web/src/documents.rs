@@ -11,6 +11,7 @@ use team_executor_core::{Graph, Session, Task, TaskIndex, Timestamp};
 use team_executor_files::{Code, Finding};
 
 use crate::registry::Known;
+use crate::rest::rest;
 use crate::watched::{Looked, Watched};
 
 /// How many tasks that are ready are listed.
@@ -132,11 +133,20 @@ pub(crate) fn run(watched: &Watched, looked: &Looked, is_all: bool, read_only: b
         "active_ms": u64::try_from(status.active.as_millis()).unwrap_or(u64::MAX),
         "began": status.times.iter().flatten().map(|times| millis(times.started)).min(),
         "attention": attention(app, opened, status),
+        "most_workers": status.most_workers, "budgets": status.budgets.iter().map(budget).collect::<Vec<_>>(),
+        "left_ms": rest(watched, looked)?.and_then(|rest| rest.left()),
         "running": at_work(session, status), "next": next(session, graph, status), "next_total": status.ready.len(),
         "rounds": status.rounds, "can_act": watched.known.is_newest && !read_only,
         "is_newest": watched.known.is_newest, "is_all": is_all,
-        "commands": {"resume": format!("{} resume {named}", app.typed()), "run": format!("{} run {named}", app.typed())},
+        "commands": {"resume": format!("{} resume {named}", app.typed()), "run": format!("{} run {named}", app.typed()),
+                     "trace": format!("{} timeline {named} --format trace > trace.json", app.typed())},
     }))
+}
+
+/// A budget of the run in the units that people use.
+fn budget((measure, used, most): &(String, u64, u64)) -> Value {
+    let told = |amount: u64| if measure == "usd" { json!(dollars(amount)) } else { json!(amount) };
+    json!({"measure": measure, "used": told(*used), "most": told(*most)})
 }
 
 fn at_work<'a>(session: &'a Session, status: &'a Status) -> Vec<AtWork<'a>> {

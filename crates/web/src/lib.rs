@@ -3,7 +3,7 @@
 //!
 //! Reading order: [`page`] (the address, its token, and who may use them), `server` (connections and their bounds), `guard`
 //! (which requests are heard), `routes` (which there are), `registry` (the runs that can be named), `watched` (one run: how it stands
-//! and what changes), `documents`, `tasks`, `pictures` and `logs` (what is answered), `acts` (what can be asked of a run), `stream`
+//! and what changes), `documents`, `tasks`, `rest`, `pictures` and `logs` (what is answered), `acts` (what can be asked of a run), `stream`
 //! (what is told without being asked), `assets` (the files of the page, as they were written).
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
@@ -19,6 +19,7 @@ pub mod page;
 mod patient;
 mod pictures;
 mod registry;
+mod rest;
 mod routes;
 mod server;
 mod stream;

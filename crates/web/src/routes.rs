@@ -224,7 +224,9 @@ async fn of_run(
             Ok(bytes(made.await?, request))
         }
         ["tasks"] => Ok(bytes(with(state, watched, |_, looked, _| tasks::all(looked)).await?, request)),
-        ["attempts"] => Ok(bytes(with(state, watched, |_, looked, _| tasks::attempts(looked)).await?, request)),
+        ["attempts"] => {
+            Ok(bytes(with(state, watched, |watched, looked, _| tasks::attempts(watched, looked)).await?, request))
+        }
         ["graph"] => {
             let around = asked.text("focus").map(|focus| Around {
                 focus: focus.to_owned(),

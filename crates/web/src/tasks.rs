@@ -13,6 +13,7 @@ use team_executor_app::{Error, Reading, Status};
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Verdict};
 
 use crate::documents::millis;
+use crate::rest::rest;
 use crate::watched::{Looked, Watched};
 
 /// How many messages and events are shown of a task.
@@ -88,7 +89,7 @@ pub(crate) fn planned(planned: &Planned) -> Columns<'_> {
 }
 
 /// When every attempt did what, a column a list, in milliseconds behind the first start; -1 where that is not known.
-pub(crate) fn attempts(looked: &Looked) -> Result<Vec<u8>, Error> {
+pub(crate) fn attempts(watched: &Watched, looked: &Looked) -> Result<Vec<u8>, Error> {
     #[derive(Default, Serialize)]
     struct Attempts {
         version: u32,
@@ -109,6 +110,8 @@ pub(crate) fn attempts(looked: &Looked) -> Result<Vec<u8>, Error> {
         sent_back: Vec<u32>,
         /// The chain of attempts that made the run as long as it was.
         chain: Vec<u32>,
+        /// When tasks will probably be at work, by task: from and to, in milliseconds behind `now`.
+        future: Vec<(u32, u64, u64)>,
     }
     let status = &looked.status;
     let (session, graph) = looked.opened.runnable()?;
@@ -134,6 +137,8 @@ pub(crate) fn attempts(looked: &Looked) -> Result<Vec<u8>, Error> {
         out.checked.push(behind(one.checked));
         out.outcome.push(outcome.and_then(|at| i8::try_from(at).ok()).unwrap_or(-1));
     }
+    let future = rest(watched, looked)?.map(|rest| rest.future()).unwrap_or_default();
+    out.future = future.into_iter().map(|(task, from, to)| (task.0, from, to)).collect();
     Ok(serde_json::to_vec(&out).unwrap_or_default())
 }
 

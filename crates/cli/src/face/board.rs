@@ -8,10 +8,10 @@ use team_executor_app::{count, seconds};
 use team_executor_core::{Graph, Session, TaskIndex};
 use unicode_width::UnicodeWidthStr;
 
-use super::left::Left;
 use super::spending::Spending;
 use super::steering::Now;
 use crate::escape;
+use team_executor_app::left::Left;
 use team_executor_app::usage::so_far;
 
 /// The widest that names are shown.

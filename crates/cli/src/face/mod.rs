@@ -3,7 +3,6 @@
 mod board;
 mod events;
 pub(crate) mod keys;
-mod left;
 mod lines;
 mod painter;
 mod screen;

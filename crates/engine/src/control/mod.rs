@@ -27,7 +27,7 @@ pub use team_executor_agents::callers::Caller;
 use team_executor_store::run_folder::{EXECUTOR, KEEPERS};
 
 use crate::event::AtWork;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// In the executor's folder: the socket.
 const SOCKET: &str = "control";
@@ -69,7 +69,8 @@ pub(crate) fn activity(run: &Path) -> Going {
     let lines = answer.ok().flatten().and_then(|answer| answer.outcome.ok()).unwrap_or_default();
     let machine =
         lines.iter().find_map(|line| serde_json::from_str(line).ok().map(|Limited { machine_limit }| machine_limit));
-    Going { at_work: lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect(), machine }
+    let bounds = lines.iter().find_map(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+    Going { at_work: lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect(), machine, bounds }
 }
 
 /// What an executor says about its workers.
@@ -79,6 +80,17 @@ pub(crate) struct Going {
     pub(crate) at_work: Vec<AtWork>,
     /// The machine's limit, if the run waits for it.
     pub(crate) machine: Option<u32>,
+    /// What bounds the run.
+    pub(crate) bounds: Bounds,
+}
+
+/// What bounds a run, as its executor was started.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Bounds {
+    /// How many workers there may be at a time.
+    pub(crate) most_workers: u32,
+    /// Of each budget of the whole run its measure, what is used of it, and how much there is.
+    pub(crate) budgets: Vec<(String, u64, u64)>,
 }
 
 #[derive(Deserialize)]

@@ -71,16 +71,25 @@ function Header({ run, connected }) {
     <dl class="facts">
       <div><dt>Completed</dt><dd>${doc.counts.completed} of ${doc.counts.total}</dd></div>
       <div><dt>At work</dt><dd>${length(atWork)}</dd></div>
-      ${doc.estimate && html`<div><dt>About left</dt><dd><${Said} text=${doc.estimate} /></dd></div>`}
-      <div><dt>Workers</dt><dd>${doc.running.length}</dd></div>
+      ${doc.left_ms != null && html`<div><dt>About left</dt><dd>${length(Math.max(0, doc.left_ms - (Date.now() - run.at)))}</dd></div>`}
+      <div><dt>Workers</dt><dd>${doc.running.length}${doc.most_workers ? ` of ${doc.most_workers}` : ''}</dd></div>
       ${doc.used.tokens > 0 && html`<div><dt>Used</dt><dd>${[tokens(doc.used.tokens), dollars(doc.used.cost_usd, doc.used.estimated)].filter(Boolean).join(', ')}</dd></div>`}
       ${doc.rounds > 0 && html`<div><dt>Sent back</dt><dd>${doc.rounds}</dd></div>`}
+      ${doc.budgets.map((one) => html`<${Budget} key=${one.measure} budget=${one} />`)}
     </dl>
     ${doc.reason && html`<p class="muted"><${Said} text=${doc.reason} /></p>`}
     ${status === 'interrupted' && html`<p>It can go on where it was: <${Command} text=${doc.commands.resume} /></p>`}
     ${!doc.is_newest && html`<p class="muted">This is not the newest run of its session: it can be looked at, and not steered.</p>`}
     <p class="sr" aria-live="polite">${needs.length} need you, ${problems.length} problems</p>
   </header>`;
+}
+
+const MEASURES = { usd: dollars, tokens: (n) => tokens(n) || '0 tokens', turns: (n) => `${n} turns`, wall: length };
+
+/** How much of a budget is used, as a bar and in words. */
+function Budget({ budget: { measure, used, most } }) {
+  const words = `${MEASURES[measure](used) || '$0'} of ${MEASURES[measure](most)}`;
+  return html`<div><dt>Budget</dt><dd>${words}<meter min="0" max=${most} high=${0.9 * most} value=${used} aria-label=${`Budget: ${words}`}></meter></dd></div>`;
 }
 
 function Overview({ run }) {

@@ -1,6 +1,6 @@
 // Where the time went: a bar for each attempt, in parts for waiting, working and checking. It is drawn on a canvas; the table
 // of tasks says the same in words.
-import { Link, Said, html, taskHref, go, useEffect, useMemo, useRef, useState } from '../ui.js';
+import { Command, Link, Said, html, taskHref, go, useEffect, useMemo, useRef, useState } from '../ui.js';
 import { get } from '../api.js';
 import { useRun } from '../store.js';
 import { length, number, visible } from '../format.js';
@@ -36,10 +36,11 @@ export function Timeline({ run }) {
   return html`<section class="timeline" aria-label="Timeline">
     <div class="filters">
       <label>Rows <select value=${lanes ? 'slots' : 'tasks'} onChange=${(event) => setLanes(event.currentTarget.value === 'slots')}><option value="tasks">tasks by start</option><option value="slots">slots of workers</option></select></label>
-      <span class="legend small"><span class="key waiting"></span> ready, waits for a worker <span class="key running"></span> at work <span class="key checking"></span> checked <span class="key failed"></span> failed <span class="key back"></span> sent back <span class="key chain"></span> the chain that made it so long</span>
+      <span class="legend small"><span class="key waiting"></span> ready, waits for a worker <span class="key running"></span> at work <span class="key checking"></span> checked <span class="key failed"></span> failed <span class="key back"></span> sent back <span class="key chain"></span> the chain that made it so long${data.future.length > 0 && html` <span class="key future"></span> expected`}</span>
       <span class="grow"></span><${Link} href=${`/r/${encodeURIComponent(run.name)}/tasks?sort=-ran_ms`}>The same as a table</${Link}>
     </div>
     ${layout.count ? html`<${Chart} run=${run} tasks=${tasks} data=${data} layout=${layout} going=${going} />` : html`<p class="muted">No task was tried yet.</p>`}
+    <p class="muted small">To look at it in Perfetto: <${Command} text=${run.doc.commands.trace} /></p>
   </section>`;
 }
 
@@ -59,12 +60,22 @@ function arrange(data, lanes) {
       rowOf[at] = known.get(data.task[at]);
     }
   }
+  // What is expected stands in the row of its task, or in one below all others.
+  const expected = new Map();
+  if (!lanes) {
+    const known = new Map(names.map((task, row) => [task, row]));
+    for (const [task, from, to] of data.future) {
+      if (!known.has(task)) { known.set(task, names.length); names.push(task); }
+      expected.set(known.get(task), [data.now + from, data.now + to]);
+    }
+  }
   const byRow = names.map(() => []);
   rowOf.forEach((row, at) => byRow[row].push(at));
   byRow.forEach((row) => row.sort((a, b) => data.started[a] - data.started[b]));
   let end = 1;
   for (let at = 0; at < data.task.length; at += 1) end = Math.max(end, over(data, at));
-  return { byRow, names, count: names.length, end, lanes, back: new Set(data.sent_back), chain: new Set(data.chain) };
+  for (const [, to] of expected.values()) end = Math.max(end, to);
+  return { byRow, expected, names, count: names.length, end, lanes, back: new Set(data.sent_back), chain: new Set(data.chain) };
 }
 
 /** When an attempt was over; what goes on lasts until now. */
@@ -145,9 +156,14 @@ function Chart({ run, tasks, data, layout, going }) {
     const { from, to } = view.current;
     const t = (from + ((x - NAMES) / (room.width - NAMES)) * (to - from)) * end();
     const slack = ((to - from) * end() * 3) / room.width;
-    return layout.byRow[row].find((at) => t >= begin(data, at) - slack && t <= over(data, at) + slack) ?? (layout.lanes ? -1 : layout.byRow[row][0]);
+    return layout.byRow[row].find((at) => t >= begin(data, at) - slack && t <= over(data, at) + slack) ?? (layout.lanes ? -1 : firstOf(row));
   };
-  const open = (at) => { if (at >= 0) go(taskHref(run.name, tasks.ids[data.task[at]], 'attempts')); };
+  /** The first attempt of a row; where a task was never tried, its row as a number below -1. */
+  const firstOf = (row) => layout.byRow[row][0] ?? -2 - row;
+  const open = (at) => {
+    if (at >= 0) go(taskHref(run.name, tasks.ids[data.task[at]], 'attempts'));
+    else if (at < -1) go(taskHref(run.name, tasks.ids[layout.names[-2 - at]]));
+  };
   const key = (event) => {
     const rows = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (rows) {
@@ -157,14 +173,14 @@ function Chart({ run, tasks, data, layout, going }) {
       const y = next * ROW;
       if (y < view.current.top) scroll(y);
       else if (y + ROW + HEAD > view.current.top + room.height) scroll(y + ROW + HEAD - room.height);
-      setHover(layout.byRow[next][0]);
+      setHover(firstOf(next));
     } else if (event.key === 'PageDown') { event.preventDefault(); scroll(view.current.top + room.height); }
     else if (event.key === 'PageUp') { event.preventDefault(); scroll(view.current.top - room.height); }
     else if (event.key === '+') zoom(1 / 1.5);
     else if (event.key === '-') zoom(1.5);
     else if (event.key === 'ArrowRight') pan(0.2);
     else if (event.key === 'ArrowLeft') pan(-0.2);
-    else if (event.key === 'Enter' && chosen >= 0) open(layout.byRow[chosen][0]);
+    else if (event.key === 'Enter' && chosen >= 0) open(firstOf(chosen));
   };
   const drag = (event) => {
     if (event.buttons !== 1) return;
@@ -177,7 +193,7 @@ function Chart({ run, tasks, data, layout, going }) {
   return html`<div class="chart">
     <div class="buttons"><button type="button" aria-label="Zoom in" onClick=${() => zoom(1 / 1.5)}>+</button><button type="button" aria-label="Zoom out" onClick=${() => zoom(1.5)}>−</button>
       <button type="button" onClick=${() => { Object.assign(view.current, { from: 0, to: 1 }); draw(); }}>All</button>
-      <span class="small" role="status">${hover != null && hover >= 0 ? words(data, tasks, hover, layout) : `${number(data.task.length)} attempts in ${length(end())}`}</span></div>
+      <span class="small" role="status">${hover != null && hover !== -1 ? words(data, tasks, hover, layout) : `${number(data.task.length)} attempts in ${length(end())}`}</span></div>
     <canvas class="strip" ref=${strip} height=${STRIP} aria-hidden="true" onPointerDown=${drag} onPointerMove=${drag}></canvas>
     <div class="plot" ref=${box} tabindex="0" role="application" aria-label="Timeline: arrow keys move, plus and minus zoom, Enter opens a task" onKeyDown=${key}>
       <canvas ref=${canvas} aria-hidden="true"
@@ -190,6 +206,10 @@ function Chart({ run, tasks, data, layout, going }) {
 const begin = (data, at) => (data.ready[at] >= 0 ? Math.min(data.ready[at], data.started[at]) : data.started[at]);
 
 function words(data, tasks, at, layout) {
+  if (at < -1) {
+    const [from, to] = layout.expected.get(-2 - at) ?? [data.now, data.now];
+    return visible(`${tasks.ids[layout.names[-2 - at]]}: expected to start in ${length(from - data.now)}, and to take ${length(to - from)}`);
+  }
   const id = tasks.ids[data.task[at]];
   const wait = data.ready[at] >= 0 ? `, waited ${length(data.started[at] - data.ready[at])}` : '';
   const outcome = data.outcome[at] < 0 ? 'goes on' : data.outcomes[data.outcome[at]];
@@ -241,6 +261,7 @@ function paint(canvas, { width, height }, view, { data, layout, tasks, end, now,
     paper.beginPath();
     paper.rect(NAMES, HEAD, room, height);
     paper.clip();
+    if (layout.expected.has(row)) expectation(paper, { times: layout.expected.get(row), x, y, now, colours, right: width });
     for (const at of layout.byRow[row]) bar(paper, { data, layout, at, x, y, now, colours, right: width });
     paper.restore();
     paper.fillStyle = colours.text;
@@ -282,6 +303,21 @@ function bar(paper, { data, layout, at, x, y, now, colours, right }) {
       paper.stroke();
     }
   }
+}
+
+/** When a task will probably be at work: hatched, behind now. */
+function expectation(paper, { times: [from, to], x, y, now, colours, right }) {
+  const [a, b] = [Math.max(NAMES, x(Math.max(from, now))), Math.min(right, x(to))];
+  if (b - a < 1) return;
+  paper.strokeStyle = colours.waiting;
+  paper.lineWidth = 1;
+  paper.strokeRect(a + 0.5, y + 5.5, b - a - 1, ROW - 11);
+  paper.beginPath();
+  for (let at = a + 4; at < b; at += 6) {
+    paper.moveTo(Math.max(a, at - 4), y + ROW - 6);
+    paper.lineTo(at, y + 6);
+  }
+  paper.stroke();
 }
 
 const STEPS = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 43_200_000, 86_400_000];

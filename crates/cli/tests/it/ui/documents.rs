@@ -83,15 +83,55 @@ struct Gated {
 
 impl Gated {
     fn start(tasks: &[(&str, &str)]) -> Self {
-        let world = session(tasks);
+        Self::with(session(tasks), &[])
+    }
+
+    fn with(world: World, more: &[&str]) -> Self {
         let (mut alive, gate) = (Pulse::new(world.dir().join("alive")), Gate::new(world.dir().join("gate")));
         let waits = format!("printf x > {}; cat {}", alive.arg(), gate.arg());
         let worker = format!("case $TEAM_EXECUTOR_TASK in A) {waits};; esac; echo did it");
-        let mut command = world.command(&["run", SESSION, "--agent-command", &worker, "-y", "-c2"]);
+        let run = ["run", SESSION, "--agent-command", &worker, "-y", "-c2"];
+        let mut command = world.command(&[&run[..], more].concat());
         let executor = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         alive.wait_alive(1);
         Self { world, gate, executor }
     }
+}
+
+/// R: U-04, U-03
+#[test]
+fn running_run_says_its_bounds_and_what_is_expected() {
+    let world = session(&[("OLD", "")]);
+    let earlier = world.run(&["run", SESSION, "--agent-command", "true", "-y"]);
+    assert_eq!(earlier.code, Some(0), "{earlier}");
+    // Another session, with roles that are known by now.
+    let table = "id,title,deps,role\nA,Do A,,worker\nB,Do B,A,worker\nC,Do C,B,worker\n";
+    world.write(".workflow/.team/TC-x/tasks.csv", table);
+    let mut run = Gated::with(world, &["--budget-wall", "1h"]);
+    let page = Served::start(&run.world, &[]);
+    let list = page.document("/api/runs");
+    let name = list["runs"].as_array().expect("runs").iter().find(|run| run["state"] == "running").expect("it runs");
+    let name = name["run"].as_str().expect("a name");
+    let shown = page.document(&format!("/api/runs/{name}"));
+    assert_eq!(shown["most_workers"], 2);
+    let budget = &shown["budgets"][0];
+    assert_eq!(
+        (&budget["measure"], &budget["most"], shown["budgets"].as_array().map(Vec::len)),
+        (&"wall".into(), &3_600_000.into(), Some(1))
+    );
+    assert!(budget["used"].is_u64(), "{budget}");
+    assert!(shown["left_ms"].is_u64(), "{shown}");
+    let trace = shown["commands"]["trace"].as_str().expect("a command");
+    let traced = run.world.shell(&format!("{trace} && cat trace.json"));
+    assert!(traced.code == Some(0) && traced.stdout.contains("traceEvents"), "{traced}");
+    let future = page.document(&format!("/api/runs/{name}/attempts"))["future"].clone();
+    let tasks: Vec<_> = future.as_array().expect("a list").iter().map(|one| one[0].clone()).collect();
+    assert_eq!(tasks, [0, 1, 2], "A is at work, then B, then C: {future}");
+    assert_eq!(future[0][2], future[1][1], "B follows on A: {future}");
+    run.gate.open();
+    assert!(run.executor.limited_wait().success());
+    let over = page.document(&format!("/api/runs/{name}"));
+    assert_eq!((&over["left_ms"], &over["most_workers"]), (&Value::Null, &Value::Null));
 }
 
 /// R: U-04, U-05

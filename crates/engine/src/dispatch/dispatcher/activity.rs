@@ -1,12 +1,12 @@
 //! Current activity of workers, for display only.
 
 use team_executor_agents::adapters::Stream;
-use team_executor_core::run::{Run, Work};
+use team_executor_core::run::{Measure, Run, Work};
 
 use super::desk::RealDesk;
 use crate::begin::run_at::logs;
 use crate::conclude;
-use crate::control::Answer;
+use crate::control::{Answer, Bounds};
 use crate::event::{Activity, AtWork, Event, Kind};
 use crate::prepare::resident;
 
@@ -93,7 +93,19 @@ impl RealDesk<'_> {
             lines.extend(serde_json::to_string(&at_work));
         }
         lines.extend(self.machine.map(|workers| format!(r#"{{"machine_limit":{workers}}}"#)));
+        lines.extend(serde_json::to_string(&self.bounds(rules)));
         Answer { stage: rules.stage().word().to_owned(), outcome: Ok(lines) }
+    }
+
+    /// What bounds the run, with what agents at work have used by now.
+    fn bounds(&self, rules: &Run) -> Bounds {
+        let used = |measure| {
+            let ended = rules.used().map(|(_, used)| used.amount(measure));
+            ended.chain(self.live.values().map(|used| used.amount(measure))).fold(0, u64::saturating_add)
+        };
+        let run = &self.options.budgets.run;
+        let budget = |measure: &Measure| Some((measure.word().to_owned(), used(*measure), run.limit(*measure)?));
+        Bounds { most_workers: rules.most_workers(), budgets: Measure::ALL.iter().filter_map(budget).collect() }
     }
 
     /// What the agent of an attempt has used for it: without what earlier tasks of its conversation used, and with an estimate of its cost.

@@ -14,7 +14,8 @@ const PRIOR: u64 = 3;
 const SCHEDULED: usize = 2000;
 
 /// What is left to do.
-pub(super) struct Left {
+#[derive(Debug)]
+pub struct Left {
     graph: Graph,
     /// The tasks that wait for a worker.
     waits: Vec<bool>,
@@ -33,7 +34,7 @@ pub(super) struct Left {
 
 impl Left {
     /// Of a run that has not begun, with what its tasks are expected to take, if that is known.
-    pub(super) fn new(graph: &Graph, expected: &[u32]) -> Self {
+    pub fn new(graph: &Graph, expected: &[u32]) -> Self {
         let is_known = expected.len() == graph.len() && !expected.is_empty();
         let weights = if is_known { expected.to_vec() } else { vec![1; graph.len()] };
         let mut chains: Vec<u64> = weights.iter().copied().map(u64::from).collect();
@@ -49,7 +50,7 @@ impl Left {
     }
 
     /// The run begins with tasks that stand so.
-    pub(super) fn begin(&mut self, statuses: &[TaskStatus]) {
+    pub fn begin(&mut self, statuses: &[TaskStatus]) {
         self.waiting.clear();
         self.waits.fill(false);
         (self.open, self.count) = (0, 0);
@@ -62,7 +63,7 @@ impl Left {
     }
 
     /// A task waits from now on, or no longer.
-    pub(super) fn wait(&mut self, task: TaskIndex, begins: bool) {
+    pub fn wait(&mut self, task: TaskIndex, begins: bool) {
         let (Some(weight), Some(chain)) = (self.weights.get(task.get()), self.chains.get(task.get())) else { return };
         if std::mem::replace(&mut self.waits[task.get()], begins) == begins {
             return;
@@ -83,13 +84,13 @@ impl Left {
     }
 
     /// An attempt has ended with an outcome.
-    pub(super) fn measure(&mut self, task: TaskIndex, took: Duration) {
+    pub fn measure(&mut self, task: TaskIndex, took: Duration) {
         self.took = self.took.saturating_add(took);
         self.weighed = self.weighed.saturating_add(self.weight(task));
     }
 
-    /// How long it will take with these attempts at work, each for so long by now. Unknown before anything is measured.
-    pub(super) fn left(&self, running: &[(TaskIndex, Duration)], slots: u32) -> Option<Duration> {
+    /// What is expected of attempts: how long what was measured took, and what it weighs. Unknown before anything is measured.
+    fn pace(&self, running: &[(TaskIndex, Duration)]) -> Option<(Duration, u64)> {
         let (mut took, mut weighed) = (self.took, self.weighed);
         let usual = times(self.took, 1, self.weighed)?;
         // What takes longer than expected already counts with what it has taken so far.
@@ -99,11 +100,33 @@ impl Left {
                 (took, weighed) = (took.saturating_add(*time), weighed.saturating_add(weight));
             }
         }
+        Some((took, weighed))
+    }
+
+    /// When each task that is left will probably be at work, from now on: what is at work ends, then the others begin and end. Nothing is
+    /// told of very many tasks.
+    pub fn future(
+        &self,
+        running: &[(TaskIndex, Duration)],
+        slots: u32,
+        tell: &mut dyn FnMut(TaskIndex, Duration, Duration),
+    ) {
+        let Some((took, weighed)) = self.pace(running).filter(|_| self.count <= SCHEDULED) else { return };
+        let expected = |weight: u64| times(took, weight, weighed).unwrap_or_default();
+        let own = |(task, time): &(TaskIndex, Duration)| expected(self.weight(*task)).saturating_sub(*time);
+        let ends: Vec<_> = running.iter().map(|one| (one.0, own(one))).collect();
+        ends.iter().for_each(|(task, end)| tell(*task, Duration::ZERO, *end));
+        self.scheduled(&ends, slots, &expected, tell);
+    }
+
+    /// How long it will take with these attempts at work, each for so long by now. Unknown before anything is measured.
+    pub fn left(&self, running: &[(TaskIndex, Duration)], slots: u32) -> Option<Duration> {
+        let (took, weighed) = self.pace(running)?;
         let expected = |weight: u64| times(took, weight, weighed).unwrap_or_default();
         let own = |(task, time): &(TaskIndex, Duration)| expected(self.weight(*task)).saturating_sub(*time);
         if self.count <= SCHEDULED {
             let ends: Vec<_> = running.iter().map(|one| (one.0, own(one))).collect();
-            return Some(self.scheduled(&ends, slots, &expected)).filter(|left| !left.is_zero());
+            return Some(self.scheduled(&ends, slots, &expected, &mut |_, _, _| {})).filter(|left| !left.is_zero());
         }
         let mut work = expected(self.open);
         let mut chain = expected(self.waiting.keys().next_back().copied().unwrap_or(0));
@@ -121,6 +144,7 @@ impl Left {
         running: &[(TaskIndex, Duration)],
         slots: u32,
         expected: &impl Fn(u64) -> Duration,
+        tell: &mut dyn FnMut(TaskIndex, Duration, Duration),
     ) -> Duration {
         let mut at_work: BinaryHeap<Reverse<(Duration, TaskIndex)>> =
             running.iter().map(|(task, left)| Reverse((*left, *task))).collect();
@@ -143,7 +167,9 @@ impl Left {
             while at_work.len() < slots.max(1) as usize
                 && let Some((_, Reverse(task))) = ready.pop()
             {
-                at_work.push(Reverse((now.saturating_add(expected(self.weight(task))), task)));
+                let end = now.saturating_add(expected(self.weight(task)));
+                tell(task, now, end);
+                at_work.push(Reverse((end, task)));
             }
             let Some(Reverse((end, task))) = at_work.pop() else { return now };
             now = end;

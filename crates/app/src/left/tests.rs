@@ -110,3 +110,21 @@ fn time_left_is_known_from_the_begin_where_times_are() {
     assert_eq!(of(&expected), Some(Duration::from_secs(60 + 8 * 300 + 20)), "the longest chain");
     assert_eq!(of(&expected[1..]), None, "times of other tasks");
 }
+
+/// R: U-04
+#[test]
+fn expected_future_begins_with_running_tasks() {
+    let task = |id: &str, after: Option<&str>| {
+        let task = Task::new(TaskId::parse(id).unwrap(), RoleName::parse("r").unwrap());
+        Task { dependencies: after.iter().map(|id| TaskId::parse(id).unwrap()).collect(), ..task }
+    };
+    let tasks = [task("A", None), task("B", Some("A")), task("C", None)];
+    let graph = Graph::seal(&tasks).graph.unwrap();
+    let mut left = Left::new(&graph, &[10_000, 20_000, 5_000]);
+    left.begin(&[TaskStatus::InProgress, TaskStatus::Pending, TaskStatus::Ready]);
+    let mut told = Vec::new();
+    let running = [(TaskIndex(0), Duration::from_secs(4))];
+    left.future(&running, 1, &mut |task, from, to| told.push((task.get(), from.as_secs(), to.as_secs())));
+    assert_eq!(told, [(0, 0, 6), (1, 6, 26), (2, 26, 31)], "the longest chain first");
+    assert_eq!(left.left(&running, 1), Some(Duration::from_secs(31)));
+}
