@@ -31,6 +31,7 @@ pub(crate) struct Registry {
     /// The session that the user named, which may be none of the project's own.
     named: Option<PathBuf>,
     read_only: bool,
+    known: Mutex<Option<Arc<AllKnown>>>,
     listed: Mutex<Option<Arc<Listed>>>,
     watched: Mutex<HashMap<String, Arc<Watched>>>,
     /// What was said of runs that do not change any more.
@@ -63,13 +64,26 @@ pub(crate) struct KnownSession {
     errors: usize,
 }
 
-/// What there is, at one moment.
+/// The runs that there are, at one moment: how they stand is read only for those who ask.
+struct AllKnown {
+    /// Each with its state and when it began.
+    runs: Vec<(Known, RunState, Timestamp)>,
+    /// How many older ones are left out.
+    more: usize,
+    fresh: Fresh,
+}
+
+/// What there is and how it stands, at one moment.
 pub(crate) struct Listed {
-    runs: Vec<Known>,
     pub(crate) sessions: Vec<KnownSession>,
     /// As JSON, with its tag.
     pub(crate) text: Bytes,
     pub(crate) tag: String,
+    fresh: Fresh,
+}
+
+/// When something was made, and how long that took.
+struct Fresh {
     made: Instant,
     took: Duration,
 }
@@ -94,6 +108,7 @@ impl Registry {
             project,
             named,
             read_only,
+            known: Mutex::default(),
             listed: Mutex::default(),
             watched: Mutex::default(),
             over: Mutex::default(),
@@ -103,7 +118,7 @@ impl Registry {
     /// What there is. It may be a little old.
     pub(crate) fn list(&self) -> Result<Arc<Listed>, Error> {
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(before) = listed.as_ref().filter(|before| before.is_fresh()) {
+        if let Some(before) = listed.as_ref().filter(|before| before.fresh.is_fresh()) {
             return Ok(Arc::clone(before));
         }
         let made = Arc::new(self.make()?);
@@ -113,8 +128,8 @@ impl Registry {
 
     /// The run of this name, watched from now on; nothing if there is none.
     pub(crate) fn run(&self, name: &str) -> Result<Option<Arc<Watched>>, Error> {
-        let listed = self.list()?;
-        let Some(known) = listed.runs.iter().find(|known| known.run == name) else { return Ok(None) };
+        let all = self.known()?;
+        let Some((known, ..)) = all.runs.iter().find(|(known, ..)| known.run == name) else { return Ok(None) };
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.values().for_each(|one| one.tidy());
         if let Some(one) = watched.get(name).filter(|one| one.known == *known) {
@@ -132,8 +147,8 @@ impl Registry {
 
     /// The path of a session, if this is the name of one.
     pub(crate) fn session(&self, name: &str) -> Result<Option<PathBuf>, Error> {
-        let listed = self.list()?;
-        let of_run = listed.runs.iter().map(|known| &known.session).find(|path| path.display().to_string() == name);
+        let (listed, all) = (self.list()?, self.known()?);
+        let of_run = all.runs.iter().map(|(known, ..)| &known.session).find(|path| path.display().to_string() == name);
         let known = listed.sessions.iter().find(|known| known.path == name);
         Ok(of_run.cloned().or_else(|| known.map(|known| PathBuf::from(&known.path))))
     }
@@ -146,32 +161,60 @@ impl Registry {
         whole.strip_prefix(current).unwrap_or(&whole).display().to_string()
     }
 
-    fn make(&self) -> Result<Listed, Error> {
+    /// The runs that there are. It may be a little old.
+    fn known(&self) -> Result<Arc<AllKnown>, Error> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = known.as_ref().filter(|before| before.fresh.is_fresh()) {
+            return Ok(Arc::clone(before));
+        }
+        let made = Arc::new(self.find()?);
+        *known = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    fn near(&self) -> Result<impl Fn(PathBuf) -> PathBuf + use<>, Error> {
+        let current = self.app.current()?.to_owned();
+        Ok(move |path: PathBuf| path.strip_prefix(&current).map(Path::to_owned).unwrap_or(path))
+    }
+
+    fn find(&self) -> Result<AllKnown, Error> {
         let began = Instant::now();
         // A project without runs has no folder for them; that is no failure of the page.
         let rows = self.app.runs(&self.project).map(|list| list.runs).unwrap_or_default();
-        let current = self.app.current()?.to_owned();
-        let near = |path: PathBuf| path.strip_prefix(&current).map(Path::to_owned).unwrap_or(path);
-        let (mut runs, mut shown) = (Vec::<Known>::new(), Vec::new());
+        let near = self.near()?;
+        let mut runs = Vec::<(Known, RunState, Timestamp)>::new();
         let more = rows.len().saturating_sub(MOST);
         for row in rows.iter().take(MOST) {
             let session = near(self.project.join(&row.session));
-            let is_newest = runs.iter().all(|known| known.session != session);
+            let is_newest = runs.iter().all(|(known, ..)| known.session != session);
             let known = Known { run: row.run.clone(), session, folder: self.project.join(&row.folder), is_newest };
-            shown.push(self.summary(&known, row.state, row.began));
-            runs.push(known);
+            runs.push((known, row.state, row.began));
         }
-        let sessions = self.sessions(&runs, &near);
-        let unrun = sessions.iter().filter(|one| runs.iter().all(|run| run.session.display().to_string() != one.path));
-        let project = self.project.display().to_string();
-        let list =
-            List { version: 1, project, read_only: self.read_only, runs: shown, more, sessions: unrun.collect() };
-        let text = Bytes::from(serde_json::to_vec(&list).unwrap_or_default());
-        let tag = tag(&text);
-        Ok(Listed { runs, sessions, text, tag, made: Instant::now(), took: began.elapsed() })
+        Ok(AllKnown { runs, more, fresh: Fresh { made: Instant::now(), took: began.elapsed() } })
     }
 
-    fn sessions(&self, runs: &[Known], near: &dyn Fn(PathBuf) -> PathBuf) -> Vec<KnownSession> {
+    fn make(&self) -> Result<Listed, Error> {
+        let began = Instant::now();
+        let all = self.known()?;
+        let shown = all.runs.iter().map(|(known, state, began)| self.summary(known, *state, *began)).collect();
+        let runs: Vec<&Known> = all.runs.iter().map(|(known, ..)| known).collect();
+        let sessions = self.sessions(&runs, &self.near()?);
+        let unrun = sessions.iter().filter(|one| runs.iter().all(|run| run.session.display().to_string() != one.path));
+        let project = self.project.display().to_string();
+        let list = List {
+            version: 1,
+            project,
+            read_only: self.read_only,
+            runs: shown,
+            more: all.more,
+            sessions: unrun.collect(),
+        };
+        let text = Bytes::from(serde_json::to_vec(&list).unwrap_or_default());
+        let tag = tag(&text);
+        Ok(Listed { sessions, text, tag, fresh: Fresh { made: Instant::now(), took: began.elapsed() } })
+    }
+
+    fn sessions(&self, runs: &[&Known], near: &dyn Fn(PathBuf) -> PathBuf) -> Vec<KnownSession> {
         let found = self.app.sessions(&self.project).map(|list| list.sessions).unwrap_or_default();
         let of_project = found.into_iter().filter(|row| row.kind == "session");
         let mut sessions: Vec<_> = of_project
@@ -213,7 +256,7 @@ impl Registry {
     }
 }
 
-impl Listed {
+impl Fresh {
     fn is_fresh(&self) -> bool {
         self.made.elapsed() < LEAST.max(self.took * TIMES)
     }

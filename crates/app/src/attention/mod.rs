@@ -30,6 +30,14 @@ pub struct Attention {
     pub counts: BTreeMap<&'static str, usize>,
 }
 
+impl Attention {
+    /// What tells it from others: not the words, in which time passes.
+    pub fn gist(&self) -> Vec<(Kind, Option<String>, Option<Timestamp>, String)> {
+        let all = self.needs.iter().chain(&self.problems);
+        all.map(|item| (item.kind, item.task.clone(), item.since, item.command.clone())).collect()
+    }
+}
+
 /// A need or a problem.
 #[derive(Debug, Clone, Serialize)]
 pub struct Item {

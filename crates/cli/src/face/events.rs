@@ -12,6 +12,7 @@ use team_executor_core::run::Ending;
 use team_executor_files::time;
 
 use crate::exit::Exit;
+use team_executor_app::attention::Item;
 use team_executor_app::csv::JobReport;
 use team_executor_app::findings::{JsonFinding, JsonHidden};
 use team_executor_app::joining::{self, JsonJoining};
@@ -41,6 +42,12 @@ pub(crate) enum Event<'a> {
     /// The run can be watched in a browser.
     Page {
         address: &'a str,
+    },
+    /// What needs a person, or what is wrong, has changed.
+    Attention {
+        needs: &'a [Item],
+        problems: &'a [Item],
+        attention_counts: &'a BTreeMap<&'static str, usize>,
     },
     /// The table that comes out of a job was written.
     CsvJob(JobReport),

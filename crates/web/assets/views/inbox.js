@@ -5,6 +5,8 @@ import { Cards } from '../attention.js';
 
 /** All runs are looked at so often while the page is seen. */
 const EVERY = 3000;
+/** The run that is open comes first: what was read of it need not be read again for the list. */
+const AFTER = 200;
 
 let latest = null, timer = 0, isReading = false;
 const readers = new Set();
@@ -38,7 +40,7 @@ export function useAll() {
   const [all, set] = useState(latest);
   useEffect(() => {
     readers.add(set);
-    if (readers.size === 1) read();
+    if (readers.size === 1) timer = setTimeout(read, location.pathname.startsWith('/r/') ? AFTER : 0);
     return () => { readers.delete(set); };
   }, []);
   return all;

@@ -137,7 +137,7 @@ export function Log({ path, task, run }) {
       <${Act} act=${() => save(`${path}/log/text?${query}`, `${task.task}-${stream}.log`)}>Save</${Act}>
     </form>
     ${error && html`<p class="wrong" role="alert">${error.message}</p>`}
-    ${head && html`<p class="muted small">${number(head.total)} lines${head.bytes ? `, ${size(head.bytes)}` : ''}${head.grows ? ', it goes on' : ''}</p>`}
+    ${head && html`<p class="muted small">${number(head.total)} ${head.total === 1 ? 'line' : 'lines'}${head.bytes ? `, ${size(head.bytes)}` : ''}${head.grows ? ', it goes on' : ''}</p>`}
     ${head && head.total > 0 ? html`<${List} count=${head.total} height=${ROW} row=${row} seen=${seen} goto=${goto} end=${follow} label="Lines of the log" role="log" name=${wrap ? 'lines long' : 'lines'} />` : head && html`<p class="muted">It printed nothing.</p>`}
   </section>`;
 }

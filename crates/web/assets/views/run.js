@@ -71,7 +71,7 @@ function Header({ run, connected }) {
     <dl class="facts">
       <div><dt>Completed</dt><dd>${doc.counts.completed} of ${doc.counts.total}</dd></div>
       <div><dt>At work</dt><dd>${length(atWork)}</dd></div>
-      ${doc.left_ms != null && html`<div><dt>About left</dt><dd>${length(Math.max(0, doc.left_ms - (Date.now() - run.at)))}</dd></div>`}
+      ${doc.left_ms != null && html`<div><dt>About left</dt><dd>${soon(doc.left_ms - (Date.now() - run.at))}</dd></div>`}
       <div><dt>Workers</dt><dd>${doc.running.length}${doc.most_workers ? ` of ${doc.most_workers}` : ''}</dd></div>
       ${doc.used.tokens > 0 && html`<div><dt>Used</dt><dd>${[tokens(doc.used.tokens), dollars(doc.used.cost_usd, doc.used.estimated)].filter(Boolean).join(', ')}</dd></div>`}
       ${doc.rounds > 0 && html`<div><dt>Sent back</dt><dd>${doc.rounds}</dd></div>`}
@@ -83,6 +83,8 @@ function Header({ run, connected }) {
     <p class="sr" aria-live="polite">${needs.length} need you, ${problems.length} problems</p>
   </header>`;
 }
+
+const soon = (ms) => (ms < 1000 ? 'less than 1s' : length(ms));
 
 const MEASURES = { usd: dollars, tokens: (n) => tokens(n) || '0 tokens', turns: (n) => `${n} turns`, wall: length };
 

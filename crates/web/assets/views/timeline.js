@@ -276,7 +276,7 @@ function paint(canvas, { width, height }, view, { data, layout, tasks, end, now,
 
 function bar(paper, { data, layout, at, x, y, now, colours, right }) {
   const ready = begin(data, at), started = data.started[at];
-  const stop = over(data, at) || now;
+  const stop = data.outcome[at] < 0 ? now : over(data, at);
   const worked = data.ended[at] >= 0 ? data.ended[at] : stop;
   const [a, b, c, d] = [x(ready), x(started), x(worked), x(stop)];
   if (d < NAMES || a > right) return;
@@ -327,7 +327,7 @@ function ruler(paper, { width, height, view, end, x, colours, withWords = false 
   const step = STEPS.find((one) => span / one <= Math.max(2, (width - NAMES) / 90)) ?? STEPS.at(-1);
   paper.fillStyle = withWords ? colours.muted : colours.line;
   for (let t = Math.ceil((view.from * end) / step) * step; t <= view.to * end; t += step) {
-    if (withWords) paper.fillText(length(t), Math.min(x(t) + 3, width - 40), HEAD / 2);
+    if (withWords) paper.fillText(step < 1000 ? `${(t / 1000).toFixed(step < 100 ? 2 : 1)}s` : length(t), Math.min(x(t) + 3, width - 40), HEAD / 2);
     else paper.fillRect(x(t), HEAD, 1, height);
   }
 }

@@ -94,6 +94,11 @@ impl Stage {
     }
 }
 
+/// A session that was never run.
+pub(super) fn write_later(world: &World) {
+    world.write(".workflow/.team/TC-later/tasks.csv", "id,title,deps,role\nX,Do X,,worker\nY,Do Y,X,worker\n");
+}
+
 fn kill(child: &mut Child) {
     kill_process(Pid::from_child(child), Signal::KILL).expect("it lives");
     child.limited_wait();
@@ -174,7 +179,9 @@ fn hostile_text_is_shown_and_does_nothing() {
 #[test]
 fn page_is_accessible_in_both_colour_schemes() {
     let Some(mut browser) = Browser::start() else { return };
-    let mut stage = Stage::new(session(&[("WAIT", ""), ("BAD", ""), ("NEXT", "WAIT"), ("AFTER", "BAD")]), &["WAIT"]);
+    let world = session(&[("WAIT", ""), ("BAD", ""), ("NEXT", "WAIT"), ("AFTER", "BAD")]);
+    write_later(&world);
+    let mut stage = Stage::new(world, &["WAIT"]);
     let mut executor = stage.run(&[]);
     stage.alive[0].wait_alive(1);
     let page = Served::start(&stage.world, &[]);

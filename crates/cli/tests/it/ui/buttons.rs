@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use team_executor_testkit::limited::*;
 use team_executor_testkit::{Terminal, World};
 
-use super::browser::{Browser, Stage};
+use super::browser::{Browser, Stage, write_later};
 use super::{Served, session};
 use crate::conversations::asked::ASKS;
 use crate::conversations::{configure, world as conversing};
@@ -101,6 +101,7 @@ fn until(page: &Served, path: &str, what: &str, is_so: impl Fn(&Value) -> bool) 
 fn steer(browser: &mut Browser) -> Stage {
     let world =
         session(&[("WAIT", ""), ("HANG", ""), ("BAD", ""), ("NEXT", "WAIT"), ("LAST", "NEXT"), ("AFTER", "BAD")]);
+    write_later(&world);
     let mut stage = Stage::new(world, &["WAIT", "HANG"]);
     let mut executor = stage.run(&[]);
     stage.alive.iter_mut().for_each(|pulse| pulse.wait_alive(1));

@@ -116,6 +116,8 @@ const steps = {
     await page.getByRole('button', { name: 'Notify me' }).click();
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await has(page, ['Needs you', run]);
+    await page.getByRole('link', { name: /TC-later$/ }).click();
+    await has(page, ['Longest chain', 'X → Y', 'team-executor run']);
     await page.getByRole('button', { name: 'Show the keys' }).click();
     await page.getByRole('dialog', { name: 'Keys' }).getByRole('button', { name: 'Close' }).click();
   },
@@ -238,7 +240,7 @@ const steps = {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
     const found = [];
     const at = `/r/${run}`;
-    for (const [path, text] of [['/', 'Runs'], ['/inbox', 'What needs you'], [at, 'Problems'], [`${at}/tasks`, 'Attempts'], [`${at}/graph`, 'Wave 1'], [`${at}/timeline`, 'attempts in'],
+    for (const [path, text] of [['/', 'Runs'], ['/plan?session=.workflow/.team/TC-later', 'Longest chain'], ['/inbox', 'What needs you'], [at, 'Problems'], [`${at}/tasks`, 'Attempts'], [`${at}/graph`, 'Wave 1'], [`${at}/timeline`, 'attempts in'],
       ...['why', 'log', 'prompt', 'result', 'changes', 'artifacts', 'messages', 'attempts'].map((tab) => [`${at}/t/${task}?tab=${tab}`, task])]) {
       await to(path);
       await has(page, [text]);
@@ -281,7 +283,7 @@ const steps = {
   /** On a narrow screen nothing is wider than the screen. */
   async narrow({ run, task }) {
     await page.setViewportSize({ width: 380, height: 740 });
-    for (const path of ['/', `/r/${run}`, `/r/${run}/tasks`, `/r/${run}/graph`, `/r/${run}/timeline`, `/r/${run}/t/${task}`]) {
+    for (const path of ['/', '/plan?session=.workflow/.team/TC-later', `/r/${run}`, `/r/${run}/tasks`, `/r/${run}/graph`, `/r/${run}/timeline`, `/r/${run}/t/${task}`]) {
       await to(path);
       await page.waitForTimeout(250);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
