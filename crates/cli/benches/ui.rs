@@ -18,7 +18,7 @@ const TASKS: usize = 100_000;
 const LINES: usize = 1_000_000;
 /// Tasks that are started and completed a thousand events a second, for longer than is looked at.
 const BUSY: usize = 30_000;
-const BUSY_WORKER: &str = "exec sleep 0.025";
+const BUSY_WORKER: &str = "exec sleep 0.02";
 const PATIENCE: Duration = Duration::from_secs(60);
 const RUNS: &str = ".workflow/.csv-wave";
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/ui.mjs");

@@ -29,7 +29,7 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Events, printer: 
     let opened = app.open_run(session, options.reading.into(), options.of.run.as_deref())?;
     let mut followed = app.subscribe(&opened, options.from, options.live)?;
     let is_watched = options.live && options.format == Format::Json;
-    let watching = is_watched.then(|| Watching { app, opened: &opened, told: None, at: None, took: Duration::ZERO });
+    let watching = is_watched.then_some(Watching { app, opened: &opened, told: None, at: None, took: Duration::ZERO });
     let mut printing = Printing { format: options.format, printer, ready: Vec::new(), failed: None, watching };
     let end = followed.run(options.follow, &mut |event| printing.take(event));
     printing.end();

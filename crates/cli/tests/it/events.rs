@@ -227,6 +227,32 @@ fn live_events_reach_their_readers() {
     assert!(!kept.stdout.contains("task_output"), "{kept}");
 }
 
+/// R: U-01, U-05
+#[test]
+fn live_events_say_what_needs_a_person() {
+    let mut gated = Gated::new(1);
+    let mut executor = gated.start();
+    let mut follower = gated.follow("told", &["--live"]);
+    let attention = |is_it: &dyn Fn(&Value) -> bool| {
+        limited_until("the line about what needs a person", || {
+            let told = gated.read("told");
+            let last = told.lines().rfind(|line| line.contains(r#""type":"attention""#))?;
+            serde_json::from_str::<Value>(last).ok().filter(|last| is_it(last))
+        })
+    };
+    let pause = gated.world.run(&["pause", "--session=S", "--reason", "lunch"]);
+    assert_eq!(pause.code, Some(0), "{pause}");
+    let told = attention(&|last| last["needs"][0]["kind"] == "paused");
+    let status = gated.world.run(&["status", "--session=S", "--format", "json"]);
+    let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
+    assert_eq!((&told["needs"], &told["attention_counts"]), (&status["needs"], &status["attention_counts"]));
+    assert_eq!((&told["version"], told["at"].is_string(), told.get("seq")), (&1.into(), true, None));
+    assert_eq!(gated.world.run(&["resume", "--session=S"]).code, Some(0));
+    attention(&|last| last["needs"] == serde_json::json!([]));
+    gated.gate.open();
+    assert!(executor.limited_wait().success() && follower.limited_wait().success());
+}
+
 #[test]
 fn session_that_was_never_run_has_no_events() {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
