@@ -13,7 +13,7 @@ use team_executor_engine::Failure;
 use team_executor_engine::artifacts::Looked;
 use team_executor_engine::control::{Asked, Request};
 use team_executor_engine::seam::inbox::{self, Inbox, Outbox};
-use team_executor_engine::seam::{Crew, Job, Keys, WorkerEnd, WorkerEvent};
+use team_executor_engine::seam::{Crew, Job, Keys, Left, WorkerEnd, WorkerEvent};
 use team_executor_store::sim_sync::SimSyncer;
 use team_executor_store::{Disk as _, DiskFile as _};
 
@@ -193,7 +193,7 @@ impl Crew for SimCrew<'_, '_, '_> {
         self.listen(world, timeout).map_err(|stop| Failure::InTheWay(failed(world, stop).to_string()))
     }
 
-    fn harvest(&mut self, attempts: &[Keys], patience: Duration) -> Result<Vec<WorkerEnd>, Failure> {
+    fn harvest(&mut self, attempts: &[Keys], patience: Duration) -> Result<Vec<Left>, Failure> {
         let world = &mut **self.world.borrow_mut();
         let over = |world: &mut World<'_>, stop| Failure::StillRunning(failed(world, stop).to_string());
         let mut exits = BTreeMap::new();
@@ -205,7 +205,8 @@ impl Crew for SimCrew<'_, '_, '_> {
         let alive = world.alive();
         let verdict = world.audit.before_recovery(&world.ledgers, &alive);
         world.audited(verdict);
-        let end = |keys: &Keys| WorkerEnd { exit: exits.get(&keys.worker).cloned(), result: None };
+        let end =
+            |keys: &Keys| Left::Ended(Box::new(WorkerEnd { exit: exits.get(&keys.worker).cloned(), result: None }));
         Ok(attempts.iter().map(end).collect())
     }
 

@@ -126,7 +126,7 @@ impl Desk for SimDesk<'_, '_, '_> {
             seat: None,
         };
         let task = self.session.tasks[work.task.get()].id.clone();
-        Ok(Some(Job { work, task, prompt: Some(String::new()), assignment }))
+        Ok(Some(Job { work, task, prompt: Some(String::new()), assignment, travel: None }))
     }
 
     fn ended(&mut self, _: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure> {
@@ -173,9 +173,9 @@ impl Desk for SimDesk<'_, '_, '_> {
         0
     }
 
-    fn keys(&self, _: &Run, work: Work) -> Keys {
+    fn keys(&self, _: &Run, slot: usize, work: Work) -> Keys {
         let task = self.session.tasks[work.task.get()].id.clone();
-        Keys { work, task, worker: ledger::key(work), checks: Vec::new() }
+        Keys { work, slot, task, worker: ledger::key(work), checks: Vec::new() }
     }
 
     fn patience(&self) -> Duration {

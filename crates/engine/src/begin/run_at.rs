@@ -126,6 +126,11 @@ impl RunAt {
         Err(Failure::Gone(gone.to_owned()))
     }
 
+    /// Names the run for ever, on this machine and on others.
+    pub(crate) fn name(&self) -> String {
+        run_name(&self.id, self.begun)
+    }
+
     /// Names an attempt for ever, on this machine and on others: a run of the same name in another project
     /// began at another time. Leftovers of an attempt are found by this name, so no other may have it.
     pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
@@ -149,7 +154,11 @@ pub(crate) fn forget_length(executor: &RealDisk) -> Result<(), ReplaceError> {
 
 /// Names an attempt of a run that began then.
 pub(crate) fn key(run: &str, begun: Timestamp, task: &str, attempt: u32) -> String {
-    format!("{run}~{:x}/{task}/{attempt}", begun.as_micros())
+    format!("{}/{task}/{attempt}", run_name(run, begun))
+}
+
+fn run_name(run: &str, begun: Timestamp) -> String {
+    format!("{run}~{:x}", begun.as_micros())
 }
 
 /// The name of the file that an attempt may write its result to.

@@ -336,7 +336,7 @@ impl Checking {
             Some(assignment) => {
                 let task = scene.session.tasks[judged.work.task.get()].id.clone();
                 judged.running = Some((verify, tries));
-                Next::Run(Box::new(Job { work: judged.work, task, prompt: None, assignment }))
+                Next::Run(Box::new(Job { work: judged.work, task, prompt: None, assignment, travel: None }))
             }
             None => {
                 self.checker.ran(slot, Some(format!("the check `{}` could not start", verify.command.join(" "))));

@@ -1,6 +1,7 @@
 //! The seam where work is done. A [`Crew`] runs one worker in each slot, wherever that is, and says what happens to it. The
 //! dispatcher knows nothing else of processes: keepers on this machine are one crew (`local_crew`), the simulator's another.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use team_executor_agents::adapters::Usage;
@@ -23,8 +24,14 @@ pub trait Crew {
     /// Waits until something happens to a worker, a message comes, or the time is over.
     fn wait(&mut self, inbox: &Inbox, timeout: Option<Duration>) -> Result<Vec<WorkerEvent>, Failure>;
 
-    /// How the attempts ended that an earlier executor left at work, in their order. None of their processes lives after this.
-    fn harvest(&mut self, attempts: &[Keys], patience: Duration) -> Result<Vec<WorkerEnd>, Failure>;
+    /// How many more workers may start now, where that changes while the run goes on; else the slots decide alone.
+    fn room(&self) -> Option<usize> {
+        None
+    }
+
+    /// What became of the attempts that an earlier executor left at work, in their order. After this no process of those that
+    /// ended lives.
+    fn harvest(&mut self, attempts: &[Keys], patience: Duration) -> Result<Vec<Left>, Failure>;
 
     /// Everything that was harvested is durable elsewhere.
     fn forget_harvest(&mut self) -> Result<(), Failure>;
@@ -44,6 +51,27 @@ pub struct Job {
     pub prompt: Option<String>,
     /// Everything that a keeper must know.
     pub assignment: Assignment,
+    /// What else another machine must know; nothing if the job cannot be done on another one.
+    pub travel: Option<Travel>,
+}
+
+/// What a job needs on a machine other than this one, where paths, programs and the environment differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Travel {
+    /// The agent, as the user calls it.
+    pub agent: String,
+    /// The role of the task.
+    pub role: String,
+    /// The path of a known agent's program on this machine, and the name that leads to it on any.
+    pub program: [String; 2],
+    /// Variables whose values the user configured for it. No other value leaves this machine.
+    pub env: Vec<(String, String)>,
+    /// Names of variables that each machine gives it from its own environment; a star stands for any end.
+    pub pass_env: Vec<String>,
+    /// Folders that it reads: the session, and what the tasks delivered that it builds on.
+    pub reads: Vec<PathBuf>,
+    /// The attempt whose conversation it takes up, which only the machine of that attempt knows.
+    pub after: Option<String>,
 }
 
 /// The names of an attempt, for those who do the work.
@@ -51,6 +79,8 @@ pub struct Job {
 pub struct Keys {
     /// The attempt.
     pub work: Work,
+    /// Where it is at work.
+    pub slot: usize,
     /// Its task.
     pub task: TaskId,
     /// Of its worker.
@@ -80,6 +110,8 @@ pub enum WorkerEvent {
     },
     /// Something that people should know, and that ends nothing.
     Problem(String),
+    /// More workers may start than before.
+    Room,
     /// Nothing of it is left, and the slot is free.
     Ended {
         /// Where.
@@ -87,6 +119,15 @@ pub enum WorkerEvent {
         /// How, and with what.
         end: Box<WorkerEnd>,
     },
+}
+
+/// What became of an attempt that an earlier executor left at work.
+#[derive(Debug)]
+pub enum Left {
+    /// Nothing of it is left.
+    Ended(Box<WorkerEnd>),
+    /// Its worker goes on elsewhere. Its end is told as that of any other.
+    GoesOn,
 }
 
 /// How a worker ended. Its logs are those of the attempt in the folder of the run, wherever it worked.

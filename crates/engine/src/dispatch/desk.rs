@@ -74,7 +74,7 @@ pub trait Desk {
     fn left(&mut self, rules: &Run) -> usize;
 
     /// How an attempt that an earlier executor left at work is found again.
-    fn keys(&self, rules: &Run, work: Work) -> Keys;
+    fn keys(&self, rules: &Run, slot: usize, work: Work) -> Keys;
 
     /// How long the workers of an earlier executor have to end.
     fn patience(&self) -> Duration;

@@ -19,7 +19,7 @@ mod start;
 mod telling;
 mod trees;
 
-pub use self::start::run;
+pub use self::start::{Scene, run, run_with};
 
 use std::time::Duration;
 
@@ -124,6 +124,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         } else {
             self.take(vec![Input::Start { now: self.desk.now() }])?;
         }
+        self.make_room();
         self.limit()?;
         let epoch = self.conductor.epoch();
         self.desk.hold().sign(epoch)?;
@@ -253,6 +254,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         for (slot, next) in self.desk.try_again(self.conductor.rules()) {
             inputs.extend(self.judged(slot, next)?);
         }
+        self.make_room();
         let now = self.desk.now();
         if self.wake.is_some_and(|at| at <= now) {
             self.wake = None;
@@ -299,6 +301,9 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
 
     /// What the news of a worker mean to the rules.
     fn heard(&mut self, event: WorkerEvent) -> Result<Option<Input>, Failure> {
+        if matches!(event, WorkerEvent::Room) {
+            return Ok(Some(Input::Woke { now: self.desk.now() }));
+        }
         let rules = self.conductor.rules();
         if let WorkerEvent::Ended { slot, end } = event {
             let Some(work) = rules.in_slot(slot) else { return Ok(None) };

@@ -80,9 +80,14 @@ impl Outbox {
     /// Tells the dispatcher.
     pub fn send(&self, message: Message) -> Result<(), Over> {
         self.messages.send(message).map_err(|_| Over)?;
+        self.ring();
+        Ok(())
+    }
+
+    /// Wakes the dispatcher, which then looks at its crew.
+    pub fn ring(&self) {
         // A bell that rings already rings.
         let _rings = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
-        Ok(())
     }
 }
 

@@ -13,14 +13,14 @@ use team_executor_store::run_folder::AGENTS;
 use crate::begin::run_at::{RunAt, result_name};
 use crate::conclude::Results;
 use crate::conclude::artifacts;
-use crate::dispatch::crew::{Crew, Found, Job, Keys, WorkerEnd, WorkerEvent};
+use crate::dispatch::crew::{Crew, Found, Job, Keys, Left, WorkerEnd, WorkerEvent};
 use crate::dispatch::inbox::Inbox;
 use crate::options::{Failure, Options};
 use crate::prepare::slot_prompts::Prompts;
 
 /// Workers on this machine.
 #[derive(Debug)]
-pub(crate) struct LocalCrew {
+pub struct LocalCrew {
     keepers: Keepers,
     prompts: Prompts,
     results: Results,
@@ -69,7 +69,7 @@ impl LocalCrew {
     }
 
     /// What an attempt handed in.
-    fn result(&self, task: &TaskId, work: Work) -> Result<Option<Found>, Failure> {
+    pub fn result(&self, task: &TaskId, work: Work) -> Result<Option<Found>, Failure> {
         self.results.read(task, work.attempt)
     }
 
@@ -143,7 +143,7 @@ impl Crew for LocalCrew {
         Ok(std::mem::take(&mut self.untold))
     }
 
-    fn harvest(&mut self, attempts: &[Keys], patience: Duration) -> Result<Vec<WorkerEnd>, Failure> {
+    fn harvest(&mut self, attempts: &[Keys], patience: Duration) -> Result<Vec<Left>, Failure> {
         let all: Vec<String> =
             attempts.iter().flat_map(|keys| [&keys.worker].into_iter().chain(&keys.checks)).cloned().collect();
         let harvest =
@@ -157,9 +157,9 @@ impl Crew for LocalCrew {
         let unknown: Vec<&str> = unknown.filter(|key| !self.is_moved || harvest.is_from_here(key)).collect();
         harvest.sweep(&unknown).map_err(Failure::disk("end what is left of", path))?;
         harvest.complete(&artifacts);
-        let end = |keys: &Keys| -> Result<WorkerEnd, Failure> {
+        let end = |keys: &Keys| -> Result<Left, Failure> {
             let result = self.result(&keys.task, keys.work)?;
-            Ok(WorkerEnd { exit: harvest.exit(&keys.worker).cloned(), result })
+            Ok(Left::Ended(Box::new(WorkerEnd { exit: harvest.exit(&keys.worker).cloned(), result })))
         };
         let ends = attempts.iter().map(end).collect();
         self.harvest = Some(harvest);

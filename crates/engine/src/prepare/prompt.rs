@@ -37,9 +37,7 @@ pub(crate) fn render(
     keeps: bool,
 ) -> String {
     let (task, graph) = (&session.tasks[index.get()], rules.graph());
-    let of_context: Vec<_> = task.context_from.iter().filter_map(|id| graph.index_of(id.as_str())).collect();
-    let of_dependencies = graph.dependencies(index).iter().copied();
-    let sources = if of_context.is_empty() { of_dependencies.collect() } else { of_context };
+    let sources = sources(session, rules, index);
     let id = |source: TaskIndex| &session.tasks[source.get()].id;
     let upstream = sources.into_iter().filter_map(|source| Some((id(source), findings(session, rules, source)?)));
     let knowledge = knowledge.now(paths);
@@ -65,6 +63,13 @@ pub(crate) fn render(
         text.push_str(&where_to_write(paths, run, task, view.attempt.max(1)));
     }
     text
+}
+
+/// The tasks that a task builds on: those that it names, else its dependencies.
+pub(crate) fn sources(session: &Session, rules: &Run, index: TaskIndex) -> Vec<TaskIndex> {
+    let (task, graph) = (&session.tasks[index.get()], rules.graph());
+    let of_context: Vec<_> = task.context_from.iter().filter_map(|id| graph.index_of(id.as_str())).collect();
+    if of_context.is_empty() { graph.dependencies(index).to_vec() } else { of_context }
 }
 
 /// The paths of an attempt. An agent may have no way to look at its environment, and one that takes up a conversation knows those

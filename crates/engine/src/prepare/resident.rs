@@ -74,6 +74,8 @@ fn done(session: &Session, rules: &Run, role: &RoleName) -> Vec<TaskIndex> {
 pub(crate) struct TakenUp {
     /// The agent's own name for it.
     pub(crate) session: String,
+    /// The attempt in which it went on last.
+    pub(crate) last: Work,
     /// What becomes of the files that are there: those of the same task stay.
     pub(crate) leftover: Leftover,
 }
@@ -102,7 +104,8 @@ pub(crate) fn conversation(
         let is_its_own = |session: &String| rules.used_in(session).all(|(_, used)| used.agent == worker.agent);
         if let Some(session) = last.usage.session_id.filter(is_its_own) {
             let leftover = if is_sent_back { Leftover::StaysCopied } else { Leftover::Stays };
-            return Some(TakenUp { session, leftover });
+            let last = Work { attempt: work.attempt - 1, ..work };
+            return Some(TakenUp { session, last, leftover });
         }
     }
     if !setup.converses {
@@ -110,8 +113,9 @@ pub(crate) fn conversation(
     }
     let is_its_own = |task: &&TaskIndex| workers.chosen(rules, **task).is_some_and(|other| other.agent == worker.agent);
     let before = before.iter().rev().find(is_its_own)?;
-    let session = heard(run, id(*before), rules.view(*before)?.attempt, setup).usage.session_id?;
-    Some(TakenUp { session, leftover: Leftover::Moves })
+    let last = Work { task: *before, attempt: rules.view(*before)?.attempt };
+    let session = heard(run, id(*before), last.attempt, setup).usage.session_id?;
+    Some(TakenUp { session, last, leftover: Leftover::Moves })
 }
 
 /// What an attempt itself used, where its agent counts on over a conversation: without what earlier attempts in it used. What the

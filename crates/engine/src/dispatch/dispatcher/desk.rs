@@ -199,10 +199,10 @@ impl Desk for RealDesk<'_> {
         self.checking.left()
     }
 
-    fn keys(&self, rules: &Run, work: Work) -> Keys {
+    fn keys(&self, rules: &Run, slot: usize, work: Work) -> Keys {
         let task = self.session.tasks[work.task.get()].id.clone();
         let worker = self.at.key(task.as_str(), work.attempt);
-        Keys { work, task, worker, checks: checking::keys(&self.scene(rules), work) }
+        Keys { work, slot, task, worker, checks: checking::keys(&self.scene(rules), work) }
     }
 
     fn patience(&self) -> Duration {
@@ -248,7 +248,7 @@ impl Desk for RealDesk<'_> {
             WorkerEvent::Line { slot, text } => self.tell_line(rules, slot, text),
             WorkerEvent::Used { slot, key, usage } => return self.uses(rules, slot, &key, &usage),
             WorkerEvent::Problem(problem) => (self.tell)(event::warning(problem)),
-            WorkerEvent::Ended { .. } => {}
+            WorkerEvent::Room | WorkerEvent::Ended { .. } => {}
         }
         Vec::new()
     }

@@ -16,8 +16,16 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         if machine.is_some() {
             self.conductor.seat(0);
         }
+        self.make_room();
         self.machine = machine;
         self
+    }
+
+    /// Starts no more workers than the crew has room for. Where it always has, the slots decide.
+    pub(super) fn make_room(&mut self) {
+        if let Some(room) = self.crew.room() {
+            self.conductor.seat(room);
+        }
     }
 
     /// Gives back what is not needed of the limit, asks for what is, and says when that takes long.

@@ -25,6 +25,7 @@ use crate::conclude::{Gaps, Known, TakeOver};
 use crate::control::server::Server;
 use crate::control::subscribers::Feed;
 use crate::dispatch::conductor::Conductor;
+use crate::dispatch::crew::Crew;
 use crate::dispatch::desk::Desk as _;
 use crate::dispatch::following::Following;
 use crate::dispatch::inbox::{self, Message, Outbox};
@@ -50,6 +51,30 @@ const CHANGES_TOLD: usize = 20;
 /// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left. The tasks of the
 /// options may be changed by it.
 pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report, Failure> {
+    run_with(options, |local, _| Ok(local), tell)
+}
+
+/// What a crew knows of a run.
+#[derive(Debug)]
+pub struct Scene<'s> {
+    /// The session's folder.
+    pub session: &'s Path,
+    /// The folder that workers work in.
+    pub project: &'s Path,
+    /// The folder of the run.
+    pub run: &'s Path,
+    /// What the names of all of its attempts begin with, on every machine.
+    pub name: String,
+    /// Wakes whoever waits for the crew.
+    pub outbox: Outbox,
+}
+
+/// The same with a crew of one's own, which is made of the local one when the run is open.
+pub fn run_with<C: Crew>(
+    options: &mut Options,
+    crew: impl FnOnce(LocalCrew, Scene<'_>) -> Result<C, Failure>,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Report, Failure> {
     let depth = depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
     must_be_text(&options.folder, &project_root(&options.folder, &options.current))?;
     let anew = match earlier(options)? {
@@ -137,7 +162,9 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let watch = watch(options, &outbox, tell);
     talk::close_doors(&at);
     guard_executor(depth > 0);
-    let crew = LocalCrew::new(options, &at, conductor.epoch())?;
+    let local = LocalCrew::new(options, &at, conductor.epoch())?;
+    let (folder, name, bell) = (&options.folder, at.name(), outbox.clone());
+    let crew = crew(local, Scene { session: folder, project: &project, run: &at.path, name, outbox: bell })?;
     let trees = match (&options.trees, repository) {
         (Some(settings), Some(repository)) => {
             Some(Isolation::open(settings, repository, (&at, &options.folder, &session), &outbox)?)

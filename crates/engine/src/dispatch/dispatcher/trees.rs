@@ -274,7 +274,7 @@ impl RealDesk<'_> {
         let nth = nth(worker) + usize::from(setup.is_some());
         let check = CheckCommand { attempt: member.work.attempt, nth, verify: setup.as_ref().unwrap_or(&verify) };
         let assignment = assign::for_check(self.options, &self.at, &stage.folder, task, worker, &check)?;
-        let job = Job { work: member.work, task: task.id.clone(), prompt: None, assignment };
+        let job = Job { work: member.work, task: task.id.clone(), prompt: None, assignment, travel: None };
         Ok(vec![(member.slot, Next::Run(Box::new(job)))])
     }
 
@@ -333,7 +333,7 @@ impl RealDesk<'_> {
         let check = CheckCommand { attempt: work.attempt, nth: nth(worker) + 1, verify: setup };
         let folder = self.workspace.folder(&self.session, work);
         let assignment = assign::for_check(self.options, &self.at, &folder, task, worker, &check)?;
-        Ok(Job { work, task: task.id.clone(), prompt: None, assignment })
+        Ok(Job { work, task: task.id.clone(), prompt: None, assignment, travel: None })
     }
 
     /// What set up a tree in a slot has ended: the worker can start. Nothing if it was something else that ended.
