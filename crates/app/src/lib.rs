@@ -5,7 +5,7 @@
 //! (from a name to a session) with `which` and [`sessions`] (which one is meant, which there are), [`config`] (the effective
 //! config, with its trust check), [`plan`] (what a run would do) with [`history`] and [`estimate`] (how long, at what cost), [`run`] (starts or continues one), [`rehearse`], [`csv`],
 //! [`status`], [`attention`] (what a person must do, what is wrong), [`logs`], [`subscribe`], [`attempts`], [`timeline`] and [`report`] (look at a run), [`changes`] (what its tasks changed in trees), [`asking`] and [`talk`] (ask a run and its agents), [`artifacts`],
-//! [`putting_away`] (export, archive), [`doctor`], [`init`], [`agents`], [`caller`] (who asks on the bus), [`apart`] and [`process`] (what the
+//! [`machines`] (hosts, and the backend where they meet), [`putting_away`] (export, archive), [`doctor`], [`init`], [`agents`], [`caller`] (who asks on the bus), [`apart`] and [`process`] (what the
 //! program starts of itself).
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
@@ -36,6 +36,7 @@ pub mod init;
 pub mod joining;
 pub mod left;
 pub mod logs;
+pub mod machines;
 pub mod open;
 pub mod part;
 pub mod plan;

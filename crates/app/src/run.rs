@@ -18,6 +18,7 @@ use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::run_folder::{project_root, run_path};
 
 use crate::apart::Console;
+use crate::config::backend;
 use crate::config::choose::{self, Chosen, Program};
 use crate::config::defaults::Defaults;
 use crate::config::on::Reaction;
@@ -26,6 +27,7 @@ use crate::environment::Place;
 use crate::error::Error;
 use crate::history::{History, Learning};
 use crate::hooks::{self, Around, Hooks};
+use crate::machines::{self, Sharing};
 use crate::open::{Opened, Reading, runs_can_be_read};
 use crate::part::Part;
 use crate::remark::{Remark, warn};
@@ -35,6 +37,9 @@ use crate::{App, escape, joining};
 /// Where a task can start before its planned wave.
 const WAVES_MOVE: &str =
     "beat cadence starts tasks when their dependencies allow, also before their planned wave (--cadence wave keeps it)";
+
+/// How many workers a run on several machines has at most. How many there are is up to the hosts.
+const MOST_WORKERS: u32 = 256;
 
 /// How a session is to be run.
 #[derive(Debug, Clone)]
@@ -105,6 +110,8 @@ pub struct Ready {
     reading: Reading,
     reactions: Vec<Reaction>,
     around: Around,
+    /// How the work is shared with other machines, if it is.
+    sharing: Option<Sharing>,
 }
 
 /// Whether a task is planned for a later wave than its dependencies need, and only wave cadence keeps that.
@@ -212,7 +219,10 @@ impl Prepared {
             self.remark_cadence(&defaults, remarks);
             remarks.extend(self.share_a_checkout(trees.is_some(), defaults.concurrency.value));
         }
+        let sharing = self.sharing(defaults.concurrency.value, trees.is_some(), remarks)?;
         let machine = machine::seats(&self.place.app, &self.config.settings)?;
+        // Workers on hosts are no load on this machine, so its limit counts for those that are here.
+        let machine = if sharing.is_some() { None } else { machine };
         let known = History::read(&self.place.project).of_tasks(&self.session, &self.chosen.workers);
         let expected = known.map(|known| known.expected()).unwrap_or_default();
         let (reactions, around) = self.reactions()?;
@@ -232,8 +242,8 @@ impl Prepared {
             run: wanted.run,
             goes_on: wanted.goes_on,
             ask: None,
-            slots: defaults.concurrency.value,
-            limit: wanted.limit,
+            slots: if sharing.is_some() { MOST_WORKERS } else { defaults.concurrency.value },
+            limit: wanted.limit.filter(|_| sharing.is_none()),
             machine,
             cadence: defaults.cadence.value,
             retries: defaults.retries.value,
@@ -256,7 +266,28 @@ impl Prepared {
             remembered,
         };
         let (proposals, reading) = (defaults.proposals.value, wanted.reading);
-        Ok(Ready { options, expected, named, done, proposals, reading, reactions, around })
+        Ok(Ready { options, expected, named, done, proposals, reading, reactions, around, sharing })
+    }
+
+    /// How the work is shared with other machines: the workers here are as many as `-c` says, unless `--local` says otherwise.
+    fn sharing(&self, concurrency: u32, has_trees: bool, remarks: &mut Vec<Remark>) -> Result<Option<Sharing>, Error> {
+        let (flags, app) = (&self.wanted.flags, &self.place.app);
+        let variable = app.variable(backend::VARIABLE);
+        let reached = backend::reached(flags.backend.as_deref(), variable, &self.config.settings)?;
+        let Some(backend) = reached else {
+            if flags.local.is_some() {
+                let finding = Finding::error(Code::Usage, "--local needs a backend, and none is named");
+                return Err(finding.help("name it: --backend nats://HOST:PORT, or leave --local out").into());
+            }
+            return Ok(None);
+        };
+        let local = flags.local.unwrap_or(concurrency);
+        let local = self.config.settings.machine_workers.as_ref().map_or(local, |set| local.min(set.value));
+        if has_trees && self.done.is_none() {
+            let words = "tasks with trees of their own run on this machine; hosts do the others";
+            remarks.push(Remark::Note(words.to_owned()));
+        }
+        Ok(Some(Sharing { backend, local }))
     }
 
     /// The reactions to events, each with a program that is there.
@@ -354,7 +385,7 @@ impl Ready {
         }
         let mut hooks = Hooks::start(self.reactions.clone(), self.around.clone());
         let mut learning = Learning::new(project_root(&self.options.folder, &self.options.current));
-        let ended = engine::run(&mut self.options, &mut |event| {
+        let ended = machines::run(&mut self.options, self.sharing.as_ref(), &mut |event| {
             learning.take(&event);
             if let Some(hooks) = &mut hooks {
                 hooks.tell(&event);

@@ -176,6 +176,12 @@ pub enum Failure {
         /// What to do.
         help: String,
     },
+    /// What the machines of the run meet at cannot be used.
+    #[error("{why}")]
+    Backend {
+        /// Why.
+        why: String,
+    },
     /// A worker of an earlier executor cannot be proved dead.
     #[error("a worker of an earlier executor is still running: {0}")]
     StillRunning(String),

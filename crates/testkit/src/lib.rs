@@ -1,7 +1,7 @@
 //! What tests of the built program share: a throw-away [`World`] to run it in, a printable [`Run`], a [`Tree`] that shows
 //! whether anything on disk changed, a [`Diary`] of what workers did, and a [`fake_agent()`] whose life and death are seen by
 //! a [`Pulse`] and led by a [`Gate`], a [`Terminal`] with a person at it, and a [`Screen`] as such a person sees it; a
-//! [`RealAgent`] and a [`Chromium`] where one is installed, and the [`ScriptedModel`] that it is given. Nothing is waited for without a limit
+//! [`RealAgent`] and a [`Chromium`] where one is installed, and the [`ScriptedModel`] that it is given; a [`Nats`] server. Nothing is waited for without a limit
 //! ([`limited`]).
 //!
 //! For tests only. It knows nothing of what the program does, and nothing of the machine gets in: no environment
@@ -18,6 +18,7 @@ mod glass;
 mod lacks;
 pub mod limited;
 mod model;
+mod nats;
 mod pulse;
 mod real_agent;
 mod run;
@@ -34,6 +35,7 @@ pub use diary::Diary;
 pub use glass::Glass;
 pub use lacks::lacks;
 pub use model::serve as serve_model;
+pub use nats::{Listener, Nats};
 pub use pulse::{Gate, Pulse};
 pub use real_agent::{RealAgent, Recipe};
 pub use run::Run;

@@ -46,7 +46,7 @@ fn exit_is_known_if_the_keeper_dies_while_it_ends_the_rest() {
     assert!(!harvest.is_gone(key));
     assert!(harvest.sweep(&[key]).unwrap() > 0);
     pulse.wait_dead();
-    harvest.complete(&all);
+    harvest.complete(|_| Some(&*all));
     let exit = harvest.exit(key).expect("it was noted");
     assert_eq!((&exit.ended, exit.last_line.as_deref(), exit.artifacts), (&Ended::Exit(0), Some("said"), 1));
 }

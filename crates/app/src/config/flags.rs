@@ -41,6 +41,10 @@ pub struct Flags {
     pub budget_turns: Option<u64>,
     #[serde(with = "word", skip_serializing_if = "Option::is_none")]
     pub budget_wall: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pass_env: Vec<String>,
     /// Values may be secret and are not written down.
@@ -84,6 +88,9 @@ impl Flags {
             budget_tokens: self.budget_tokens.or(others.budget_tokens),
             budget_turns: self.budget_turns.or(others.budget_turns),
             budget_wall: self.budget_wall.or(others.budget_wall),
+            // What comes with a project sends no work anywhere.
+            backend: self.backend.or_else(|| others.backend.clone().filter(|_| is_trusted)),
+            local: self.local.or(others.local),
             pass_env: passed.cloned().collect(),
             env: self.env,
             foreign,
@@ -115,7 +122,7 @@ impl Flags {
     }
 
     /// Each flag with its value.
-    fn typed(&self) -> [(&'static str, Option<String>); 15] {
+    fn typed(&self) -> [(&'static str, Option<String>); 17] {
         fn text<T: ToString>(value: &Option<T>) -> Option<String> {
             value.as_ref().map(T::to_string)
         }
@@ -135,6 +142,8 @@ impl Flags {
             ("--budget-tokens", text(&self.budget_tokens)),
             ("--budget-turns", text(&self.budget_turns)),
             ("--budget-wall", text(&self.budget_wall)),
+            ("--backend", self.backend.clone()),
+            ("--local", text(&self.local)),
         ]
     }
 }

@@ -4,6 +4,7 @@
 //! reads single ones, `time` and `command` their texts, `checks` what is demanded of artifacts, `budget` what may be used, `isolation` the trees of tasks), `files` (where the two files are), `defaults` (what holds for the run as a whole), `choose` (who does which
 //! task, and whether the program was chosen by a trusted file), `check` and `installed` (whether it can be used), `show` and `effective` (all of it, with where it comes from).
 
+pub(crate) mod backend;
 pub(crate) mod budget;
 pub(crate) mod check;
 mod checks;
@@ -274,6 +275,8 @@ pub(crate) struct Settings {
     pub(crate) artifacts: BTreeMap<ArtifactKind, Checks>,
     /// How many workers there may be on this machine, over all runs.
     pub(crate) machine_workers: Option<Set<u32>>,
+    /// Where the machines of a run meet.
+    pub(crate) backend: backend::Backend,
     /// What is done when something happens in a run.
     pub(crate) reactions: Vec<on::Reaction>,
 }
@@ -363,6 +366,7 @@ impl Settings {
             tasks: merged(self.tasks, other.tasks),
             artifacts,
             machine_workers: self.machine_workers.or(other.machine_workers),
+            backend: self.backend.or(other.backend),
             reactions: self.reactions.into_iter().chain(other.reactions).collect(),
         }
     }

@@ -8,6 +8,7 @@ use team_executor_agents::adapters::{Adapter, Permissions, Setup};
 use team_executor_files::{Code, Finding, Findings, Source, Span};
 use toml::de::{DeTable, DeValue};
 
+use super::backend::Backend;
 use super::values::{Reader, get, list, nearest};
 use super::{
     Agent, AgentKind, Budget, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command,
@@ -26,6 +27,7 @@ const SECTIONS: &[&str] = &[
     "isolation",
     "merge",
     "machine",
+    "backend",
     "on",
 ];
 const DEFAULTS: &[&str] = &[
@@ -178,6 +180,7 @@ pub(super) fn read(
     }
     checks::read_kinds(&mut reader, root, &mut settings);
     settings.machine_workers = machine::read(&mut reader, root);
+    settings.backend = Backend::read(&mut reader, root, home);
     settings.reactions = on::read(&mut reader, root);
     settings
 }

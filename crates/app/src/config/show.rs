@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use team_executor_core::ExecMode;
 
+use super::backend::Backend;
 use super::choose::total;
 use super::defaults::Defaults;
 use super::{
@@ -71,6 +72,7 @@ impl List {
         let trusted = all.trusted_projects.clone().unwrap_or(Set { value: Vec::new(), from: Origin::BuiltIn });
         self.add("defaults.trusted_projects", json!(trusted.value), trusted.from);
         machine::show(self, all);
+        Backend::show(self, all);
         self.servers("defaults", &all.mcp_servers, &all.use_mcp_json);
         for (name, set) in &all.servers {
             self.add(&format!("mcp_servers.{}", quoted(name)), json!(servers::shown(&set.value)), set.from.clone());

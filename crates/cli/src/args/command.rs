@@ -3,9 +3,9 @@
 use clap::Subcommand;
 
 use super::{
-    Agents, Archive, Artifacts, Attach, Cancel, Changes, Checkpoint, Completions, Csv, Doctor, Events, Export, Init,
-    Limit, Logs, Man, Mcp, Merge, Msg, Pause, Plan, Prompt, Prune, Rehearse, ReportOf, Restart, Retry, Run, Runs,
-    Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, TimelineOf, Ui, Validate,
+    Agents, Archive, Artifacts, Attach, Backend, Cancel, Changes, Checkpoint, Completions, Csv, Doctor, Events, Export,
+    Host, Hosts, Init, Limit, Logs, Man, Mcp, Merge, Msg, Pause, Plan, Prompt, Prune, Rehearse, ReportOf, Restart,
+    Retry, Run, Runs, Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, TimelineOf, Ui, Validate,
 };
 
 /// What to do.
@@ -249,6 +249,35 @@ Examples:
 The page is served on 127.0.0.1 only, and the address has a token that is new with
 each start. Ctrl-C ends the page and nothing else: runs go on.")]
     Ui(Ui),
+
+    /// Run workers on this machine for runs elsewhere
+    #[command(after_help = "\
+Examples:
+  team-executor host --backend nats://127.0.0.1:4222
+  team-executor host --backend nats://127.0.0.1:4222 --slots 8 --label gpu=yes
+
+The host takes work until it gets SIGTERM or Ctrl-C; then its workers finish. A
+second signal ends them, and their tasks run again elsewhere. Agents use the
+logins of this machine. The backend can also be named in TEAM_EXECUTOR_BACKEND,
+or by [backend] in your own config file.")]
+    Host(Host),
+
+    /// List the hosts that a backend knows
+    #[command(after_help = "\
+Examples:
+  team-executor hosts --backend nats://127.0.0.1:4222
+  team-executor hosts --format json | jq '.hosts[] | select(.state == \"ready\")'
+
+A host is ready, draining (it takes no more work), missing (it was not heard of
+for its lease), gone (it ended) or refused (its version is another one).")]
+    Hosts(Hosts),
+
+    /// Look at the server where hosts and runs meet
+    #[command(after_help = "\
+Examples:
+  team-executor backend check --backend nats://127.0.0.1:4222
+  team-executor backend check --format json | jq '.checks'")]
+    Backend(Backend),
 
     /// List the runs of this project and their executors
     #[command(after_help = "\

@@ -25,7 +25,7 @@ use Needs::{MaybeSession, NoSession, Session};
 pub(crate) type Group = (&'static str, &'static [(&'static str, Needs)]);
 
 /// Every command, once. A new one needs a line here.
-pub(crate) const GROUPS: [Group; 6] = [
+pub(crate) const GROUPS: [Group; 7] = [
     ("Run", &[("run", Session), ("resume", Session), ("csv", NoSession)]),
     (
         "Look",
@@ -64,6 +64,7 @@ pub(crate) const GROUPS: [Group; 6] = [
         "Agents",
         &[("agents", MaybeSession), ("prompt", Session), ("msg", Session), ("task", Session), ("mcp", NoSession)],
     ),
+    ("Machines", &[("host", NoSession), ("hosts", NoSession), ("backend", NoSession)]),
     (
         "Maintain",
         &[

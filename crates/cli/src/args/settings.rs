@@ -8,6 +8,7 @@ use team_executor_core::run::{AtCheckpoint, Cadence};
 pub(super) const AGENT: &str = "Agent";
 pub(super) const ORDER: &str = "Order and retries";
 pub(super) const LIMITS: &str = "Limits";
+pub(super) const MACHINES: &str = "Machines";
 pub(super) const CHECKPOINTS: &str = "Checkpoints and completion";
 
 /// The flags that win over every config file.
@@ -72,6 +73,14 @@ pub(crate) struct Settings {
     /// Stop the run when its workers have run this long in total, as 2h [default: none]
     #[arg(long, value_name = "TIME", help_heading = LIMITS)]
     pub(crate) budget_wall: Option<Time>,
+
+    /// Share the work with hosts that meet at this server, as nats://HOST:PORT [default: none]
+    #[arg(long, value_name = "URL", help_heading = MACHINES)]
+    pub(crate) backend: Option<String>,
+
+    /// With a backend, run this many workers on this machine [default: as -c]
+    #[arg(long, value_name = "N", help_heading = MACHINES)]
+    pub(crate) local: Option<u32>,
 
     /// Pass this environment variable to workers; NAME* passes all with this start
     #[arg(long, value_name = "NAME", help_heading = AGENT, value_parser = passed)]
@@ -171,6 +180,8 @@ impl From<&Settings> for Flags {
             budget_tokens: settings.budget_tokens,
             budget_turns: settings.budget_turns,
             budget_wall: settings.budget_wall,
+            backend: settings.backend.clone(),
+            local: settings.local,
             pass_env: settings.pass_env.iter().cloned().chain(settings.passed_on()).collect(),
             env: settings.env.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect(),
             foreign: None,

@@ -16,6 +16,7 @@ mod events;
 mod export;
 mod init;
 mod logs;
+mod machines;
 pub(crate) mod mcp;
 mod msg;
 mod plan;
@@ -99,6 +100,9 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Archive(options)) => archive::run(app, session, options, printer),
         Some(Command::Prune(options)) => prune::run(app, session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(app, options, printer),
+        Some(Command::Host(options)) => machines::host(app, options, printer),
+        Some(Command::Hosts(options)) => machines::hosts(app, options, printer),
+        Some(Command::Backend(options)) => machines::backend(app, options, printer),
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),
         Some(Command::Man(options)) => completions::man(options, printer),

@@ -38,6 +38,8 @@ mod keys;
 mod lifecycle;
 mod log;
 mod logs;
+#[cfg(feature = "nats")]
+mod machines;
 mod mcp;
 mod output;
 mod pasted;

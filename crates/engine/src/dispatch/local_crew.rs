@@ -156,7 +156,7 @@ impl Crew for LocalCrew {
         let unknown = all.iter().map(String::as_str).filter(|key| !harvest.is_gone(key));
         let unknown: Vec<&str> = unknown.filter(|key| !self.is_moved || harvest.is_from_here(key)).collect();
         harvest.sweep(&unknown).map_err(Failure::disk("end what is left of", path))?;
-        harvest.complete(&artifacts);
+        harvest.complete(|_| Some(&*artifacts));
         let end = |keys: &Keys| -> Result<Left, Failure> {
             let result = self.result(&keys.task, keys.work)?;
             Ok(Left::Ended(Box::new(WorkerEnd { exit: harvest.exit(&keys.worker).cloned(), result })))
