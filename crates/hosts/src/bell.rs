@@ -39,7 +39,7 @@ pub(crate) fn open<T>(ring: impl Fn() + Send + Sync + 'static) -> (Mouth<T>, Ear
 }
 
 impl<T> Mouth<T> {
-    /// Tells; if nobody listens any more, nothing happens.
+    /// Tells; without a listener nothing happens.
     pub(crate) fn tell(&self, message: T) {
         if self.messages.send(message).is_ok() {
             (self.ring)();

@@ -161,7 +161,7 @@ impl HostsCrew {
         at_home.or_else(|| able.iter().max_by_key(|(free, _)| *free)).copied()
     }
 
-    /// Gives a job to whoever is free; back it comes if nobody is.
+    /// Gives a job to a host that is free, or to this machine; without a free place it comes back.
     fn place(&mut self, slot: usize, job: Job) -> Result<Option<Job>, Failure> {
         let free_here = self.free_here();
         let Some(travel) = job.travel.as_ref().filter(|_| self.can_travel(&job)) else {

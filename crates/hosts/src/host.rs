@@ -78,7 +78,7 @@ pub enum HostEvent {
     },
 }
 
-/// Runs a host until it is told to end, and has nothing more to say.
+/// Runs a host until the system asks it to end, and no end is owed any more.
 pub fn host(options: &HostOptions, tell: &mut dyn FnMut(HostEvent)) -> Result<(), Trouble> {
     let failed = |what: &'static str| move |error: io::Error| Trouble::new(what, error);
     let folder = make_ours(&options.folder).map_err(failed("the folder of the host cannot be used"))?;

@@ -18,7 +18,7 @@ use crate::record::Given;
 use crate::roster::{Heard, Roster};
 use crate::wire::{Ask, ENDS, End, Errand, HOSTS, LOGS, PROTOCOL, Presence, Word, subject, token};
 
-/// How often it is looked for news that nobody announced.
+/// How often streams are read without a hint.
 const GLANCE: Duration = Duration::from_secs(1);
 /// How long to wait after the backend refused something.
 const REST: Duration = Duration::from_millis(250);
@@ -185,7 +185,7 @@ async fn run(
     Ok(())
 }
 
-/// Reads a stream as it grows. A message that comes wakes it; what nobody announced is found by looking.
+/// Reads a stream as it grows. A message that comes wakes it; messages without a hint are found by looking.
 async fn tail(link: Link, stream: &'static str, subjects: String, inner: UnboundedSender<Inner>) {
     // What was printed before is fetched for the attempts that go on.
     let mut position = if stream == LOGS { end_of(&link, stream, &subjects).await } else { 0 };

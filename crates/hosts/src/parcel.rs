@@ -145,7 +145,8 @@ impl Arriving {
                 format!("{} is no path below a folder", item.path),
             ));
         }
-        let folder = make_ours(&root.join(within))?;
+        // A worker may have put a link there.
+        let folder = make_ours(root)?.make_dir(within).map_err(io_error)?;
         let temporary = format!(".{name}.{nonce}");
         let _left_by_one_that_was_cut = folder.remove(&temporary);
         let file = folder.file(&temporary, How::CreateNew).map_err(io_error)?;

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn slot_counts_once_whoever_says_that_it_is_taken() {
+    fn slot_that_several_say_is_taken_counts_once() {
         let set = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>();
         let host = Presence { running: vec!["x".to_owned(), "y".to_owned(), "z".to_owned()], ..presence("a", "1") };
         assert_eq!(free(&host, &set(&[]), &set(&[])), 1);

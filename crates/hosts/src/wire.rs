@@ -1,5 +1,5 @@
 //! What a leader and a host say to each other, and under which subjects. Both may be of different versions of the program:
-//! whoever reads a message of another [`PROTOCOL`] refuses it.
+//! a message of another [`PROTOCOL`] is refused.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

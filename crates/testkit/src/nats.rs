@@ -1,20 +1,16 @@
 //! A nats-server of a test's own on loopback, as `cargo xtask nats` installs it, and someone who listens to all that is said there.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::limited::{LimitedChild as _, limited_until};
+use crate::limited::{LimitedChild as _, LimitedLines as _, limited_until};
 use crate::must;
-
-/// How long a connection waits for one answer.
-const ANSWER: Duration = Duration::from_secs(60);
 
 /// A server. It is killed when it is dropped.
 #[derive(Debug)]
@@ -93,8 +89,7 @@ impl Nats {
         let mut out = self.connect("{\"verbose\":false}");
         must("listening", Path::new("server"), out.write_all(b"SUB > 1\r\nPING\r\n"));
         let mut lines = BufReader::new(must("listening", Path::new("server"), out.try_clone()));
-        let mut line = String::new();
-        while must("listening", Path::new("server"), lines.read_line(&mut line)) > 0 && !line.ends_with("PONG\r\n") {}
+        while lines.limited_line().is_some_and(|line| line.trim_end() != "PONG") {}
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hears = Arc::clone(&heard);
         let listen = move || {
@@ -131,15 +126,14 @@ impl Nats {
     fn say(&self, login: &str, command: &str) -> String {
         let mut stream = self.connect(login);
         must("publishing", Path::new("server"), stream.write_all(format!("{command}PING\r\n").as_bytes()));
-        let (mut lines, mut said) = (BufReader::new(stream), String::new());
-        while must("publishing", Path::new("server"), lines.read_line(&mut said)) > 0 && !said.ends_with("PONG\r\n") {}
-        said
+        let mut lines = BufReader::new(stream);
+        let said = std::iter::from_fn(|| lines.limited_line().filter(|line| line.trim_end() != "PONG"));
+        said.collect::<Vec<_>>().join("\n")
     }
 
     #[track_caller]
     fn connect(&self, login: &str) -> TcpStream {
         let mut stream = must("connecting to", Path::new("server"), TcpStream::connect(("127.0.0.1", self.port)));
-        must("connecting to", Path::new("server"), stream.set_read_timeout(Some(ANSWER)));
         must("connecting to", Path::new("server"), stream.write_all(format!("CONNECT {login}\r\n").as_bytes()));
         stream
     }

@@ -30,7 +30,7 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    /// Reads the section. A project has no say in it: whoever runs the backend runs what workers do.
+    /// Reads the section. A project has no say in it: the backend says what hosts run.
     pub(super) fn read(reader: &mut Reader<'_>, root: &DeTable<'_>, home: Option<&str>) -> Self {
         let Some(value) = get(root, "backend") else { return Self::default() };
         if matches!(reader.from(value.span()), Origin::Project(_)) {

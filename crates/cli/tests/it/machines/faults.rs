@@ -58,7 +58,7 @@ fn host_that_comes_back_says_how_its_attempts_ended() {
 }
 
 #[test]
-fn killed_leader_takes_ends_from_the_backend_and_repeats_nothing() {
+fn killed_leader_takes_ends_and_repeats_nothing() {
     let Some(nats) = server("a leader that is killed") else { return };
     let world = run::tasks(&[("A", ""), ("B", "")]);
     let mut diary = Diary::new(world.dir().with_file_name("diary"));
@@ -89,7 +89,7 @@ fn killed_leader_takes_ends_from_the_backend_and_repeats_nothing() {
 }
 
 #[test]
-fn server_that_is_away_for_a_while_delays_a_run_and_loses_nothing() {
+fn server_that_was_away_has_lost_nothing() {
     let Some(mut nats) = server("a server that is away") else { return };
     let world = run::tasks(&[("A", ""), ("B", "A"), ("C", "B")]);
     let mut diary = Diary::new(world.dir().with_file_name("diary"));

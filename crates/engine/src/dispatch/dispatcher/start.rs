@@ -65,7 +65,7 @@ pub struct Scene<'s> {
     pub run: &'s Path,
     /// What the names of all of its attempts begin with, on every machine.
     pub name: String,
-    /// Wakes whoever waits for the crew.
+    /// Wakes the dispatcher, which waits in the crew.
     pub outbox: Outbox,
 }
 
