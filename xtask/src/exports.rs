@@ -3,7 +3,7 @@
 use crate::shell::{Outcome, read, root};
 
 /// The most names that `engine` may export, modules not counted. Lower it when there are fewer.
-const MOST: usize = 181;
+const MOST: usize = 180;
 const ENGINE: &str = "crates/engine/src";
 /// What a line of a public item begins with, behind `pub `, and before its name.
 const ITEMS: [&str; 9] = ["const fn ", "async fn ", "fn ", "const ", "static ", "struct ", "enum ", "trait ", "type "];
