@@ -107,7 +107,15 @@ fn as_it_is(error: &clap::Error) -> Finding {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.next().unwrap_or_default();
     let finding = Finding::error(Code::Usage, message.strip_prefix("error: ").unwrap_or(message));
-    lines.fold(finding, |finding, line| finding.help(line.strip_prefix("tip: ").unwrap_or(line)))
+    let mut is_general = false;
+    let helps = lines.filter(|line| {
+        let is_usage = line.starts_with("Usage: ") || line.starts_with("For more information");
+        is_general |= is_usage;
+        !is_usage
+    });
+    let helps: Vec<_> = helps.map(|line| line.strip_prefix("tip: ").unwrap_or(line).to_owned()).collect();
+    let general = is_general.then(|| format!("see all commands: team-executor{} --help", prefixed(&command(error))));
+    helps.into_iter().chain(general).fold(finding, Finding::help)
 }
 
 /// The command and its verb, as the usage of the error names them: `talk send`.

@@ -11,6 +11,7 @@ use team_executor_app::usage::{Sum, sums};
 use team_executor_app::{Running, Status, TaskNote, count, seconds, took_words};
 use team_executor_core::{TaskIndex, TaskStatus, joining};
 use team_executor_files::time;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::super::changes::{short, size};
 use super::super::plan::{joined, list, mark, states};
@@ -95,8 +96,12 @@ fn head(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Write
     let (counts, total) = (status.counts, session.tasks.len());
     let full = (BAR * counts.completed).checked_div(total).unwrap_or(BAR);
     let reason = status.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let head = format!("Run {} is {}{reason}", status.run, stage(status.stage, status.is_heard));
-    writeln!(out, "{}", escape::cut(&head, width))?;
+    // The stage is never lost on a narrow terminal.
+    let (run, stage) = (format!("Run {}", status.run), format!("is {}{reason}", stage(status.stage, status.is_heard)));
+    match escape::line(&run).width() + 1 + stage.width() <= width {
+        true => writeln!(out, "{}", escape::line(&format!("{run} {stage}")))?,
+        false => writeln!(out, "{}\n{}", escape::cut(&run, width), escape::cut(&stage, width))?,
+    }
     writeln!(out, "[{}{}] {}/{total} completed", "#".repeat(full), ".".repeat(BAR - full), counts.completed)?;
     let others = [
         (counts.failed, "failed"),

@@ -64,6 +64,7 @@ fn mistakes_without_a_session_are_pinned() {
             "statsu",
             "run shop",
             "init",
+            "man nope",
             "plan --session=shop",
             "plan --session=notes.txt",
             "plan --session=.",

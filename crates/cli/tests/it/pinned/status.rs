@@ -30,11 +30,13 @@ fn status_of_runs_that_ended_is_pinned() {
 
 #[test]
 fn status_at_a_checkpoint_is_pinned() {
-    let world = tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
+    let mut world = tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
     assert_eq!(run(&world, "true", &[]).code, Some(3));
     pinned("checkpoint", &world);
     assert_eq!(world.run(&["checkpoint", "feedback", "mind the gap", "--session=S"]).code, Some(0));
     pinned("checkpoint-with-feedback", &world);
+    world.env("COLUMNS", "40");
+    pinned("checkpoint-narrow", &world);
 }
 
 #[test]
