@@ -82,7 +82,7 @@ const PASSED_OVER: [&str; 3] = [FOLDER, "warning: ignoring broken ref", "warning
 /// Begins the line that names a folder which it cannot read.
 const FOLDER: &str = "warning: could not open directory '";
 
-/// The folder that was passed over, if nobody may read it.
+/// The folder that was passed over, if it cannot be read.
 pub(crate) fn forbidden(line: &str) -> Option<&str> {
     line.strip_prefix(FOLDER)?.strip_suffix("': Permission denied")
 }

@@ -19,7 +19,7 @@ impl Refs {
         for (name, before) in &self.known {
             match now.get(name) {
                 Some(after) if after == before => {}
-                // What was tested last is nobody's work.
+                // The last test is not the work of a task.
                 _ if name.ends_with("/testing") => {}
                 Some(after) if name.ends_with("/trunk") || name.ends_with("/landed") => {
                     place

@@ -121,7 +121,7 @@ fn tree_goes_only_when_nothing_in_it_would_be_lost() {
     assert!(!clean.exists() && stays.iter().all(|(path, _)| path.join(".git").is_dir()));
 }
 
-/// A git that says it could not open a folder, as it does for one that nobody may read; these tests may run as root, who may.
+/// A git that says it could not open a folder, as it does for an unreadable one; these tests may run as root, who can read all.
 fn passing_over(place: &Place, verb: &str, why: &str) -> Trees {
     let bin = place.keep.path().join("bin");
     let real = Git::find(&place.env).unwrap();
@@ -160,7 +160,7 @@ fn folder_that_git_passes_over_is_no_part_of_a_result() {
 }
 
 #[test]
-fn locks_of_a_killed_git_are_in_nobodys_way() {
+fn locks_of_a_killed_git_are_in_no_way() {
     let place = Place::new();
     let trees = place.open().unwrap();
     let commit = place.attempt(&trees, "A", &[], &[("x", "1")]);
@@ -173,7 +173,7 @@ fn locks_of_a_killed_git_are_in_nobodys_way() {
     assert!(!trees.home().join("A.1.index.lock").exists(), "at the next start");
     let heads = place.project().join(".git/refs/heads/te");
     write(&heads, "EX-1.lock", "");
-    assert!(matches!(trees.land(Land::Branch), Err(Trouble::Failed(_))), "somebody may just write this branch");
+    assert!(matches!(trees.land(Land::Branch), Err(Trouble::Failed(_))), "another git may just write this branch");
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
     std::fs::File::options().write(true).open(heads.join("EX-1.lock")).unwrap().set_modified(long_ago).unwrap();
     assert!(trees.land(Land::Branch).is_err(), "it is removed");
