@@ -134,6 +134,7 @@ impl App {
 
 /// How the work of a run is shared.
 #[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "such a build refuses before it reads them"))]
 pub(crate) struct Sharing {
     pub(crate) backend: Reached,
     /// How many workers there are on this machine.

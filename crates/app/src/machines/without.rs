@@ -37,3 +37,20 @@ pub(crate) fn run(
         None => engine::run(options, tell),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Environment;
+
+    #[test]
+    fn build_without_the_network_names_what_it_lacks() {
+        let (current, variables) = (Ok(std::env::temp_dir()), Vec::new());
+        let app = App::new(Environment { current, exe: Ok("/x".into()), started_as: None, variables });
+        let backend = Some("nats://127.0.0.1:1");
+        let refused = [app.hosts(backend).map(drop), app.check_backend(backend).map(drop)];
+        for error in refused.map(Result::unwrap_err) {
+            assert_eq!(error.to_string(), LACKS);
+        }
+    }
+}

@@ -182,3 +182,78 @@ fn host_of_another_version_gets_no_work() {
     assert!(done.to_string().contains("host old is not used: it runs team-executor 0.0.1"), "{done}");
     assert!(!run::read(run::folder(&world).join(".executor/hosts")).contains("old"));
 }
+
+#[test]
+fn end_of_a_paused_host_that_comes_late_is_dropped_and_said() {
+    let Some(nats) = server("a host that is paused") else { return };
+    let world = run::tasks(&[("A", ""), ("B", "A")]);
+    let mut diary = Diary::new(world.dir().with_file_name("diary"));
+    let [first, last] = ["first", "last"].map(|name| Gate::new(world.dir().with_file_name(name)));
+    let mut paused = Host::start(&world, &nats, "paused", &[&["--slots", "1"][..], &LEASE].concat());
+    let worker = format!(
+        "echo $TEAM_EXECUTOR_ATTEMPT >> '{}'; case $TEAM_EXECUTOR_ATTEMPT in */A/1) cat {};; */B/1) cat {};; esac; {}",
+        diary.path().display(),
+        first.arg(),
+        last.arg(),
+        run::DID
+    );
+    let leader = start_with(&world, &nats, &worker, &["--local", "0"]);
+    assert!(diary.line().ends_with("/A/1"));
+    paused.signal("-STOP");
+    let _other = Host::start(&world, &nats, "other", &["--slots", "1"]);
+    assert!(diary.line().ends_with("/A/2"));
+    assert!(diary.line().ends_with("/B/1"));
+    // The worker of the paused host ends well, and its host hears of that when it goes on.
+    first.open();
+    paused.signal("-CONT");
+    paused.wait_for("ended EX-");
+    let listed = || world.run(&["hosts", "--backend", &nats.url(), "--format", "json"]).stdout;
+    limited_until("its end is published", || listed().contains("paused").then_some(()));
+    paused.signal("-TERM");
+    assert_eq!(paused.process.limited_wait().code(), Some(0), "it owes nothing any more");
+    last.open();
+    let done = leader.limited_output();
+    let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("ended late"), "{said}");
+    assert_eq!(completions(&world).into_values().collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn assignment_that_comes_twice_is_done_once() {
+    let Some(nats) = server("an assignment that comes twice") else { return };
+    let world = run::tasks(&[("A", ""), ("B", "A")]);
+    let mut diary = Diary::new(world.dir().with_file_name("diary"));
+    let gate = Gate::new(world.dir().with_file_name("gate"));
+    let listener = nats.listen();
+    let mut host = Host::start(&world, &nats, "one", &["--slots", "2"]);
+    let worker = format!(
+        "echo $TEAM_EXECUTOR_ATTEMPT >> '{}'; case $TEAM_EXECUTOR_TASK in B) cat {};; esac; {}",
+        diary.path().display(),
+        gate.arg(),
+        run::DID
+    );
+    let mut leader = start_with(&world, &nats, &worker, &["--local", "0"]);
+    assert!(diary.line().ends_with("/A/1"));
+    assert!(diary.line().ends_with("/B/1"));
+    // The same messages again, one of an attempt that is over and one of an attempt that goes on.
+    let heard = listener.heard();
+    let mut given = BTreeMap::new();
+    for message in heard.split("MSG te.w.one.").skip(1) {
+        let (head, rest) = message.split_once("\r\n").expect("a message");
+        let token = head.split(' ').next().expect("a subject");
+        let at = rest.find("{\"whole\"").expect("an envelope");
+        given.insert(token, rest[at..].split("\r\n").next().expect("a payload"));
+    }
+    assert_eq!(given.len(), 2, "{:?}", given.keys());
+    for (token, payload) in given {
+        nats.publish(&format!("te.w.one.{token}"), payload);
+    }
+    gate.open();
+    assert_eq!(leader.limited_wait().code(), Some(0));
+    host.signal("-TERM");
+    host.wait_for("no more work");
+    assert_eq!(host.process.limited_wait().code(), Some(0));
+    assert_eq!(diary.rest(), Vec::<String>::new(), "neither began again");
+    assert_eq!(completions(&world).into_values().collect::<Vec<_>>(), [1, 1]);
+}
