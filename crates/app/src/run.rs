@@ -283,6 +283,11 @@ impl Prepared {
         };
         let local = flags.local.unwrap_or(concurrency);
         let local = self.config.settings.machine_workers.as_ref().map_or(local, |set| local.min(set.value));
+        if has_trees && local == 0 {
+            let message = "tasks with trees of their own run on this machine, and --local 0 leaves no worker here";
+            let finding = Finding::error(Code::Usage, message);
+            return Err(finding.help("leave --local out, or set isolation = \"none\" in [defaults]").into());
+        }
         if has_trees && self.done.is_none() {
             let words = "tasks with trees of their own run on this machine; hosts do the others";
             remarks.push(Remark::Note(words.to_owned()));

@@ -165,8 +165,8 @@ impl HostsCrew {
     fn place(&mut self, slot: usize, job: Job) -> Result<Option<Job>, Failure> {
         let free_here = self.free_here();
         let Some(travel) = job.travel.as_ref().filter(|_| self.can_travel(&job)) else {
-            // What cannot leave is done here, also where nothing else is.
-            let can_begin = free_here > 0 || self.most_local == 0;
+            // What cannot leave is done here, one at a time where nothing else is.
+            let can_begin = self.used_here() < self.most_local.max(1);
             return if can_begin { self.begin_here(slot, job).map(|()| None) } else { Ok(Some(job)) };
         };
         match self.host_for(travel) {
@@ -328,7 +328,8 @@ impl Crew for HostsCrew {
             return self.local.start(slot, job);
         }
         if let Some(job) = self.place(slot, job)? {
-            let text = "waits for a host".to_owned();
+            let text = if self.can_travel(&job) { "waits for a host" } else { "waits for a worker on this machine" };
+            let text = text.to_owned();
             self.untold.push(WorkerEvent::Line { slot, text });
             self.waiting.push_back((slot, job));
             self.outbox.ring();

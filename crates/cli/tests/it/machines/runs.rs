@@ -148,3 +148,12 @@ fn project_cannot_choose_the_backend() {
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains("a project cannot choose the backend"), "{refused}");
 }
+
+#[test]
+fn trees_without_a_worker_on_this_machine_are_refused() {
+    let world = run::tasks(&[("A", "")]);
+    world.write("team-executor.toml", "[defaults]\nisolation = \"worktree\"\n");
+    let refused = run::run(&world, "true", &["--backend", "nats://127.0.0.1:1", "--local", "0"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("--local 0 leaves no worker here"), "{refused}");
+}
