@@ -100,7 +100,7 @@ fn default_session_succeeds_with_any_command() {
         ------- stdout -------
         Made .workflow/.team/TC-fix-invoice-export-DAY (tc, impl-only)
         4 tasks in 3 waves for 4 roles
-        Team for low complexity: the requirement mentions only integration
+        Team for low complexity: of the hard areas, the requirement mentions only integration
         Another team: --complexity low|medium|high, or --pipeline NAME
 
         Edit the role-specs as you like, then:

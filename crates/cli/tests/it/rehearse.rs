@@ -113,7 +113,8 @@ fn unknown_task_is_named_before_anything_is_copied() {
     let before = world.tree();
     let run = rehearse(&world, EXAMPLE, &["--fail", "SURVEY-9"]);
     assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("error: there is no task 'SURVEY-9'\nhelp: list the tasks:"), "{run}");
+    let said = "error: there is no task 'SURVEY-9'\nhelp: did you mean SURVEY-001?\nhelp: list the tasks:";
+    assert!(run.stderr.contains(said), "{run}");
     assert_eq!(world.tree(), before);
 }
 
