@@ -12,7 +12,7 @@ use team_executor_engine::artifacts::Looked;
 use team_executor_engine::control::{Answer, Request};
 use team_executor_engine::seam::Happened;
 use team_executor_engine::seam::Hold;
-use team_executor_engine::seam::{Desk, Growth, News, Next};
+use team_executor_engine::seam::{Desk, Growth, News, Next, Replanned};
 use team_executor_engine::seam::{Job, Keys, WorkerEnd, WorkerEvent};
 use team_executor_engine::{Event as RunEvent, Failure, Workers};
 use team_executor_files::tasks_csv;
@@ -22,6 +22,7 @@ use team_executor_store::{Durability, replace};
 use crate::audit::VIEW;
 use crate::incarnation::{Ended, Shared};
 use crate::ledger;
+use crate::replan;
 use crate::worker::{End, Script};
 use crate::world::{Happening, Message, Stop, World};
 
@@ -45,13 +46,13 @@ impl<'c, 'w, 's> SimDesk<'c, 'w, 's> {
     }
 
     /// What an attempt came to, and whether what it delivered is to be checked first. What it used is noted.
-    fn concluded(&mut self, work: Work, exit: Option<&Exit>) -> (Outcome, bool) {
+    fn concluded(&mut self, rules: &Run, work: Work, exit: Option<&Exit>) -> (Outcome, bool) {
         let scenario = self.world.borrow().scenario;
         let end = exit.map_or(End::Interrupted, |exit| End::from_ended(&exit.ended));
         let used = end.used(scenario, work);
         self.used.extend(used.map(|used| Input::Used { work, used: Box::new(used) }));
         let is_checked = end == End::Completed && Script::draw(scenario, work).says.checked.is_some();
-        (end.outcome(scenario, work), is_checked)
+        (end.outcome(scenario, rules, work), is_checked)
     }
 
     /// What an attempt delivered is looked at; that takes a while.
@@ -86,6 +87,21 @@ impl<'c, 'w, 's> SimDesk<'c, 'w, 's> {
         let settled = world.audit.settled(&world.executor, "someone is told");
         world.audited(settled);
     }
+}
+
+/// One more change of the plan, as a person makes it: almost always one that is taken.
+fn replanned(world: &mut World<'_>, rules: &Run, count: usize) -> Option<Replanned> {
+    let changes = world.scenario.changes.len();
+    let nth = if changes == 0 { return None } else { world.chance.index(changes) };
+    let (replan, is_legal) = replan::one_more(world.scenario, rules, world.made, nth, count)?;
+    if is_legal {
+        world.made |= 1 << nth;
+    } else if !world.chance.once_in(4) {
+        return None;
+    }
+    // The rules see themselves what waits for others.
+    let changed = if world.chance.once_in(2) { Vec::new() } else { replan.changed };
+    Some(Replanned { changed, ..replan })
 }
 
 impl Desk for SimDesk<'_, '_, '_> {
@@ -129,8 +145,8 @@ impl Desk for SimDesk<'_, '_, '_> {
         Ok(Some(Job { work, task, prompt: Some(String::new()), assignment, travel: None }))
     }
 
-    fn ended(&mut self, _: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure> {
-        let (outcome, is_checked) = self.concluded(work, end.exit.as_ref());
+    fn ended(&mut self, rules: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure> {
+        let (outcome, is_checked) = self.concluded(rules, work, end.exit.as_ref());
         if is_checked {
             self.check(slot, work);
             return Ok(Next::Wait);
@@ -154,7 +170,7 @@ impl Desk for SimDesk<'_, '_, '_> {
         let world = &mut **self.world.borrow_mut();
         world.busy.remove(&work);
         let end = if self.recalled.remove(&slot) { End::Interrupted } else { End::Completed };
-        Next::Over(end.outcome(world.scenario, work))
+        Next::Over(end.outcome(world.scenario, rules, work))
     }
 
     fn next_try(&self) -> Option<Duration> {
@@ -182,8 +198,8 @@ impl Desk for SimDesk<'_, '_, '_> {
         PATIENCE
     }
 
-    fn harvested(&mut self, _: &Run, work: Work, end: WorkerEnd) -> Result<(Outcome, bool), Failure> {
-        Ok(self.concluded(work, end.exit.as_ref()))
+    fn harvested(&mut self, rules: &Run, work: Work, end: WorkerEnd) -> Result<(Outcome, bool), Failure> {
+        Ok(self.concluded(rules, work, end.exit.as_ref()))
     }
 
     fn recovered(&mut self, _: &Run, due: Vec<(usize, Work, Outcome)>) {
@@ -238,16 +254,13 @@ impl Desk for SimDesk<'_, '_, '_> {
         let world = &mut **self.world.borrow_mut();
         let (known, all) = (rules.graph().len(), world.scenario.tasks().len());
         let more = if known < all { 1 + world.chance.index(all - known) } else { 0 };
-        let new = (known..known + more).map(|task| world.scenario.new_task(&world.policy, task)).collect();
+        let made = world.made;
+        let new = (known..known + more).map(|task| world.scenario.new_task(&world.policy, made, task)).collect();
         // Sealed anew, as where waves are planned, or extended.
-        let sealed = (more > 0 && world.chance.once_in(3)).then(|| world.scenario.first(known + more));
-        Some(Ok(Growth {
-            new,
-            priorities: Vec::new(),
-            sealed: sealed.flatten(),
-            workers: Workers::default(),
-            replan: None,
-        }))
+        let sealed = (more > 0 && world.chance.once_in(3)).then(|| world.scenario.plan(made).graph(known + more));
+        let replan = replanned(world, rules, known + more);
+        let workers = Workers::default();
+        Some(Ok(Growth { new, priorities: Vec::new(), sealed: sealed.flatten(), workers, replan }))
     }
 
     fn typed(&mut self, _: &Run, _: Option<&str>) {}

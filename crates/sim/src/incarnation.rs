@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use team_executor_core::run::{Input, Run, Stage};
+use team_executor_core::{Graph, TaskIndex};
 use team_executor_engine::seam::Conductor;
 use team_executor_engine::seam::inbox;
 use team_executor_engine::seam::{Beginning, Dispatcher};
@@ -16,8 +17,10 @@ use team_executor_store::sim_disk::{SimDisk, SimFile};
 use team_executor_store::sim_sync::SimSyncer;
 use team_executor_store::{Disk as _, History, Holder, Journal, JournalError, recover};
 
+use crate::audit::reader::Record;
 use crate::crew::SimCrew;
 use crate::desk::SimDesk;
+use crate::replan::{self, Plan};
 use crate::world::{Happening, Message, Stop, World};
 
 /// How much room is kept; the records here are small.
@@ -79,7 +82,7 @@ fn drive(shared: &Shared<'_, '_>) -> Result<Result<Ended, Stop>, Failure> {
     let mut hold = Hold::take(executor, (&run, &[]), me, Path::new("simulated"), Duration::ZERO)?;
     let (mut journal, history, rebooted) = open(shared, &mut hold)?;
     hold.keep_room(&mut journal, RESERVE_BYTES);
-    let rules = replay(shared, &history, rebooted)?;
+    let (rules, replan) = replay(shared, &history, rebooted)?;
     let syncer = journal.file().map_err(|errno| Failure::InTheWay(errno.to_string()))?;
     let syncer = (!shared.borrow_mut().chance.once_in(3)).then(|| SimSyncer::new(syncer));
     if let Some(syncer) = &syncer {
@@ -87,13 +90,14 @@ fn drive(shared: &Shared<'_, '_>) -> Result<Result<Ended, Stop>, Failure> {
     }
     let scenario = shared.borrow().scenario;
     // As the program does: what the session has besides is added before anything starts.
-    let new = rules.absent();
-    let adds = !new.is_empty() && *rules.stage() != Stage::Finished && shared.borrow_mut().chance.once_in(2);
+    let new = new_tasks(shared, &rules);
+    let is_open = *rules.stage() != Stage::Finished;
+    let adds = !new.is_empty() && is_open && (replan.is_some() || shared.borrow_mut().chance.once_in(2));
     let known = &scenario.tasks()[..rules.graph().len()];
     let mut conductor = Conductor::new(known, rules, journal);
     let now = shared.borrow().time();
     let add = adds.then_some(Input::Add { now, tasks: new });
-    let edited = conductor.take(add.into_iter().collect(), now)?.effects;
+    let edited = conductor.take(add.into_iter().chain(replan).collect(), now)?.effects;
     let (outbox, inbox) = inbox::open().map_err(|error| Failure::InTheWay(error.to_string()))?;
     let crew = SimCrew::new(shared, outbox.clone(), syncer);
     let desk = SimDesk::new(shared, hold, scenario.session.clone());
@@ -102,21 +106,60 @@ fn drive(shared: &Shared<'_, '_>) -> Result<Result<Ended, Stop>, Failure> {
     dispatcher.drive(Beginning { has_begun, rebooted, edited, ..Beginning::default() })
 }
 
-/// The rules, fed with what the journal held.
-fn replay(shared: &Shared<'_, '_>, history: &History, rebooted: bool) -> Result<Run, Failure> {
+/// The tasks that are to be added: all that are not there, but for those that were removed.
+fn new_tasks(shared: &Shared<'_, '_>, rules: &Run) -> Vec<TaskIndex> {
+    let world = shared.borrow();
+    let plan = world.scenario.plan(world.made);
+    rules.absent().into_iter().filter(|task| !plan.gone[task.get()]).collect()
+}
+
+/// The changes of the plan that the journal has.
+fn recorded_plan(history: &History) -> u32 {
+    let marks = history.records().filter(|record| record.json.starts_with("{\"type\":\"replanned\""));
+    marks.last().and_then(|record| Record(record.json).text("digest")?.parse().ok()).unwrap_or(0)
+}
+
+/// What is told of the plan as a person left it, if the journal does not have it: it is taken over, or was undone.
+fn changed_plan(world: &mut World<'_>, history: &History) -> Option<Input> {
+    let recorded = recorded_plan(history);
+    if world.made == recorded || world.chance.once_in(2) {
+        world.made = recorded;
+        return None;
+    }
+    let (changed, removed) = world.scenario.plan(world.made).since(&world.scenario.plan(recorded));
+    let plan = replan::mark(world.made, world.scenario.tasks().len());
+    Some(Input::Replan { now: world.time(), changed, removed, plan })
+}
+
+/// The rules, fed with what the journal held, and what they are told of the plan.
+fn replay(shared: &Shared<'_, '_>, history: &History, rebooted: bool) -> Result<(Run, Option<Input>), Failure> {
     let world = &mut **shared.borrow_mut();
     world.audit.reserved(&world.executor);
-    let all = history.records().skip(1).map(|record| record.json);
+    let all = || history.records().skip(1).map(|record| record.json);
     let scenario = world.scenario;
+    let mut replan = changed_plan(world, history);
+    let mut plan = scenario.plan(world.made);
     let was_added = history.records().any(|record| record.json.starts_with("{\"type\":\"added\""));
     let first = world.policy.later.first().map_or(scenario.tasks().len(), |first| first.get());
     // The tasks that come later are there when the executor starts, or while it lives.
-    let begun = scenario.first(first).filter(|_| !was_added && world.chance.once_in(2));
-    let rules = match &begun {
-        Some(graph) => rules(&scenario.tasks()[..first], graph, "simulated", world.policy.clone(), all)?,
-        None => rules(scenario.tasks(), &scenario.graph, "simulated", world.policy.clone(), all)?,
+    let begun = plan.graph(first).filter(|_| !was_added && replan.is_none() && world.chance.once_in(2));
+    let know = |plan: &Plan, graph: Option<Graph>| {
+        let graph = graph.ok_or_else(|| Failure::InTheWay("the plan has errors".to_owned()))?;
+        rules(&plan.tasks[..graph.len()], &graph, "simulated", world.policy.clone(), all())
     };
-    if begun.is_some() && first < scenario.tasks().len() {
+    let count = if begun.is_some() { first } else { plan.tasks.len() };
+    let mut rules = know(&plan, plan.graph(count))?;
+    // What has begun meanwhile, or may have, is not changed: a person undoes that.
+    if let Some(input) = &replan
+        && rules.clone().step(input.clone()).refused.is_some()
+    {
+        let recorded = recorded_plan(history);
+        plan = scenario.plan(recorded);
+        rules = know(&plan, plan.graph(plan.tasks.len()))?;
+        (replan, world.made) = (None, recorded);
+    }
+    let grows = begun.is_some() && first < scenario.tasks().len();
+    if grows || !scenario.changes.is_empty() {
         for _ in 0..=world.chance.below(3) {
             let within = world.chance.pick(&[1000, 50_000, 1_000_000, 6_000_000]);
             world.soon(within, Happening::Message(world.incarnation, Message::Grow));
@@ -127,7 +170,7 @@ fn replay(shared: &Shared<'_, '_>, history: &History, rebooted: bool) -> Result<
     let number = world.incarnation;
     world.note(|| format!("executor {number} starts: {} records, rebooted {rebooted}", history.records().count()));
     world.plan_trouble();
-    Ok(rules)
+    Ok((rules, replan))
 }
 
 /// The journal and what it held; a new one where there is none, or one whose making was cut off.

@@ -16,6 +16,7 @@ mod incarnation;
 mod keeper;
 mod ledger;
 pub mod one;
+pub mod replan;
 pub mod scenario;
 mod trouble;
 pub mod worker;

@@ -19,6 +19,7 @@ use team_executor_engine::{Options, Workers};
 use team_executor_files::Dialect;
 
 use crate::chance::Chance;
+use crate::replan::{self, Change, Plan};
 
 /// What one seed stands for.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub struct Scenario {
     pub expected: Vec<u32>,
     /// Which kinds of trouble there are.
     pub weather: Weather,
+    /// How the plan may be changed while it is run.
+    pub changes: Vec<Change>,
 }
 
 /// Which kinds of trouble there are.
@@ -102,9 +105,12 @@ impl Scenario {
             policy.learned = Learned::new(&graph, &expected);
         }
         policy.agents = agents(&policy, tasks.len());
+        let mut changing = Chance::new(&[seed, 8]);
+        let may_change = policy.cadence == Cadence::Beat && !weather.steady && changing.once_in(2);
+        let changes = if may_change { replan::changes(&mut changing, tasks.len()) } else { Vec::new() };
         let session = Session { tasks, ..Session::new(SessionId::parse("simulated").ok()?) };
         let options = options(&session, &graph, &policy);
-        Some(Self { seed, session, graph, options, policy, expected, weather })
+        Some(Self { seed, session, graph, options, policy, expected, weather, changes })
     }
 
     /// The tasks.
@@ -117,16 +123,16 @@ impl Scenario {
         self.policy.agents.chains.get(task as usize).cloned().unwrap_or_default()
     }
 
-    /// The graph of the first tasks; nothing if one of them waits for another.
-    pub fn first(&self, count: usize) -> Option<Graph> {
-        Graph::seal(&self.tasks()[..count]).graph
+    /// The plan after the changes whose bits are set.
+    pub fn plan(&self, made: u32) -> Plan {
+        Plan::make(self.tasks(), &self.changes, made)
     }
 
     /// A task as it comes to a run that goes on.
-    pub fn new_task(&self, policy: &Policy, task: usize) -> NewTask {
+    pub fn new_task(&self, policy: &Policy, made: u32, task: usize) -> NewTask {
         let index = TaskIndex(u32::try_from(task).unwrap_or(u32::MAX));
         NewTask {
-            task: self.tasks()[task].clone(),
+            task: self.plan(made).tasks[task].clone(),
             policy: policy.tasks.get(&index).copied().unwrap_or_default(),
             fallbacks: policy.fallbacks.get(&index).cloned().unwrap_or_default(),
             agents: self.agents(index.0),

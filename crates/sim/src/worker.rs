@@ -1,7 +1,7 @@
 //! What a simulated worker does, and how its end is written and told.
 
 use team_executor_agents::{Ended, Lack, Limit, Obstacle};
-use team_executor_core::run::{ErrorClass, Outcome, Review, Used, Work};
+use team_executor_core::run::{ErrorClass, Outcome, Review, Run, Used, Work};
 use team_executor_core::{Complexity, TaskIndex, Verdict};
 
 use crate::chance::Chance;
@@ -176,11 +176,11 @@ impl End {
     }
 
     /// What the rules are told about an attempt that ended so.
-    pub fn outcome(self, scenario: &Scenario, work: Work) -> Outcome {
+    pub fn outcome(self, scenario: &Scenario, rules: &Run, work: Work) -> Outcome {
         let error = self.word().to_owned();
         let failed = |class| Outcome::Failed { class, error: error.clone() };
         match self {
-            Self::Completed => Script::draw(scenario, work).says.outcome(scenario.graph.dependencies(work.task)),
+            Self::Completed => Script::draw(scenario, work).says.outcome(rules.graph().dependencies(work.task)),
             Self::Transient => failed(ErrorClass::Transient),
             Self::Quota => failed(ErrorClass::Quota { until: None }),
             Self::Auth => failed(ErrorClass::Auth),

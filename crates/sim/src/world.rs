@@ -64,6 +64,8 @@ pub struct World<'s> {
     order: u64,
     /// Where each attempt is that the executor has begun and not seen the end of.
     pub(crate) busy: BTreeMap<Work, usize>,
+    /// Which changes of the plan a person has made, in the files.
+    pub(crate) made: u32,
     /// So many times the executor still tells what has happened before it answers a request.
     pub(crate) untold: u32,
     /// What is broken, if something is: the executor ends at its next step.
@@ -136,6 +138,7 @@ impl<'s> World<'s> {
             queue: BTreeMap::new(),
             order: 0,
             busy: BTreeMap::new(),
+            made: 0,
             untold: 0,
             broken: None,
             trace: None,

@@ -142,12 +142,13 @@ impl Turn<'_> {
         let index = |id: &TaskId| run.graph.index_of(id.as_str()).filter(|task| run.has(*task));
         let gone: Vec<TaskIndex> = removed.iter().filter_map(index).collect();
         if let Some(next) = &run.next {
-            for task in (0..).map(TaskIndex).take(run.state.tasks.len()).filter(|task| run.has(*task)) {
+            for task in (0..).map(TaskIndex).take(run.state.tasks.len()) {
                 let (now, then) = (run.graph.dependencies(task), next.graph.dependencies(task));
                 if now != then && !gone.contains(&task) {
                     changed.push(task);
                 }
-                if let Some(on) = then.iter().find(|on| !run.has(**on) || gone.contains(on)) {
+                let is_missing = |on: &&TaskIndex| !run.has(**on) || gone.contains(on);
+                if let Some(on) = then.iter().find(is_missing).filter(|_| run.has(task)) {
                     return Err(Refused::NoSuchTask(*on));
                 }
             }

@@ -33,6 +33,7 @@ impl Model {
                 demand!(new && !tasks.is_empty(), "I19: what is there is added again: {}", record.0);
                 demand!(self.stage != Stage::Finished, "I19: a finished run grows: {}", record.0);
             }
+            "replanned" => self.judge_plan(record)?,
             "assigned" => {
                 let there = |(task, _): &(usize, u32)| self.tasks.get(*task).is_some_and(|task| !task.absent);
                 let tasks = record.tasks();
@@ -61,6 +62,28 @@ impl Model {
             }
             _ => self.judge_end(kind, task, record, truth),
         }
+    }
+
+    /// Only what no one has tried may be planned in another way.
+    fn judge_plan(&self, record: Record<'_>) -> Result<(), String> {
+        demand!(self.stage != Stage::Finished, "I21: the plan of a finished run is changed: {}", record.0);
+        let Some((needs, gone)) = self.replanned(record) else {
+            return Err(format!("I21: no one planned that: {}", record.0));
+        };
+        let said: Vec<usize> = record.list("changed").into_iter().map(|(task, _)| task).collect();
+        for (task, own) in self.tasks.iter().enumerate() {
+            let goes = gone[task] && !own.absent;
+            let differs = needs[task] != self.needs[task] && !gone[task];
+            demand!(
+                !differs || said.contains(&task),
+                "I21: T{task} waits for others, and no one says so: {}",
+                record.0
+            );
+            let is_untouched = own.status == TaskStatus::Pending && own.attempt == 0;
+            let is_there = !differs || !own.absent;
+            demand!(!(differs || goes) || is_untouched && is_there, "I21: T{task} has begun: {}", record.0);
+        }
+        Ok(())
     }
 
     fn judge_merge(&self, record: Record<'_>) -> Result<(), String> {
@@ -107,7 +130,7 @@ impl Model {
         demand!(!by_rule || self.admits(task) == Some(false), "skipped without a reason: {}", record.0);
         for (key, status) in [("dependency_failed", TaskStatus::Failed), ("dependency_skipped", TaskStatus::Skipped)] {
             let Some(on) = record.task(key) else { continue };
-            let right = self.facts.tasks[task].needs.contains(&on) && self.tasks[on].status == status;
+            let right = self.needs[task].contains(&on) && self.tasks[on].status == status;
             demand!(right, "skipped for a wrong reason: {}", record.0);
         }
         Ok(())

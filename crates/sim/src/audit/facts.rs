@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use team_executor_core::run::{Budgets, Cadence, Policy, WaveFailed};
-use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, TaskIndex, TaskStatus};
+use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, Task, TaskIndex, TaskStatus};
 
 use crate::scenario::Scenario;
 
@@ -23,6 +23,8 @@ pub(crate) struct Facts {
     pub(crate) part: Option<BTreeSet<usize>>,
     /// In microseconds: after the first failure, at most, and how much more by chance in percent.
     pub(crate) backoff: (i64, i64, i64),
+    /// For each set of changes of the plan, what each task waits for then, and which are gone.
+    pub(crate) plans: Vec<(Vec<Vec<usize>>, Vec<bool>)>,
 }
 
 /// What never changes about a task.
@@ -96,8 +98,16 @@ impl Facts {
         }
         let policy = &scenario.policy;
         let micros = |millis: u64| i64::try_from(millis.saturating_mul(1000)).unwrap_or(i64::MAX);
+        let plan = |made: u32| {
+            let plan = scenario.plan(made);
+            let needs =
+                |task: &Task| task.dependencies.iter().filter_map(|id| super::reader::task(id.as_str())).collect();
+            (plan.tasks.iter().map(needs).collect(), plan.gone)
+        };
+        let plans = (0..1 << scenario.changes.len()).map(plan).collect();
         Self {
             tasks,
+            plans,
             waves: policy.cadence == Cadence::Wave,
             slots: policy.slots as usize,
             interruptions: policy.interruptions,
@@ -118,7 +128,11 @@ impl Facts {
     /// Who of those that can start comes first has the smaller one.
     pub(crate) fn order(&self, task: usize) -> impl Ord {
         // What hangs on a task is counted anew when an executor starts, and not when a plan grows.
-        let path = if self.later.is_empty() { Some((Reverse(self.tasks[task].path), task)) } else { None };
+        let path = if self.later.is_empty() && self.plans.len() == 1 {
+            Some((Reverse(self.tasks[task].path), task))
+        } else {
+            None
+        };
         (self.tasks[task].priority, path)
     }
 

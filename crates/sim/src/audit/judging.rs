@@ -13,7 +13,7 @@ impl Model {
     /// Whether a task need not run, although it could.
     pub(super) fn is_needless(&self, task: usize) -> bool {
         let facts = &self.facts.tasks[task];
-        let found = facts.needs.iter().filter_map(|on| self.tasks[*on].complexity).max();
+        let found = self.needs[task].iter().filter_map(|on| self.tasks[*on].complexity).max();
         facts.is_off || facts.least.is_some_and(|least| found.is_some_and(|found| found < least))
     }
 
@@ -22,7 +22,7 @@ impl Model {
         // Tasks come after what they need.
         let mut behind = BTreeSet::new();
         for task in 0..self.tasks.len() {
-            if self.facts.tasks[task].needs.iter().any(|on| tasks.contains(on) || behind.contains(on)) {
+            if self.needs[task].iter().any(|on| tasks.contains(on) || behind.contains(on)) {
                 behind.insert(task);
             }
         }
@@ -98,18 +98,19 @@ impl Model {
         let facts = &self.facts.tasks[task];
         let completed = |on: &&usize| self.tasks[**on].status == TaskStatus::Completed;
         let rejected: BTreeSet<usize> =
-            facts.needs.iter().filter(completed).filter(|_| says.rejects).copied().collect();
+            self.needs[task].iter().filter(completed).filter(|_| says.rejects).copied().collect();
         let is_out = |on: &usize| self.tasks[*on].rounds >= self.facts.tasks[*on].rounds;
-        let asks =
-            if says.verdict == Some(Verdict::Block) || says.rejects && rejected.is_empty() && !facts.needs.is_empty() {
-                Some("blocked")
-            } else if rejected.iter().any(is_out) {
-                Some("out_of_rounds")
-            } else if rejected.is_empty() && facts.asks {
-                Some("planned")
-            } else {
-                None
-            };
+        let asks = if says.verdict == Some(Verdict::Block)
+            || says.rejects && rejected.is_empty() && !self.needs[task].is_empty()
+        {
+            Some("blocked")
+        } else if rejected.iter().any(is_out) {
+            Some("out_of_rounds")
+        } else if rejected.is_empty() && facts.asks {
+            Some("planned")
+        } else {
+            None
+        };
         demand!(record.text("ask") == asks, "I15: a person is to be asked: {asks:?}: {}", record.0);
         let sent: BTreeSet<usize> = record.list("send_back").into_iter().map(|(task, _)| task).collect();
         let right = if asks.is_none() { rejected } else { BTreeSet::new() };

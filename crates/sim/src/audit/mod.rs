@@ -1,5 +1,5 @@
 //! The auditor: keeps its own books of what the outside world saw, and finds what is broken. It decides nothing by asking
-//! the code that is under test. The names I1 to I19 are those of the invariants in docs/internals/simulator.md.
+//! the code that is under test. The names I1 to I21 are those of the invariants in docs/internals/simulator.md.
 
 mod allowed;
 mod facts;
@@ -7,7 +7,7 @@ mod files;
 mod judging;
 mod model;
 mod money;
-mod reader;
+pub(crate) mod reader;
 mod workers;
 
 use std::collections::BTreeMap;

@@ -14,6 +14,8 @@ use super::reader::Record;
 pub(crate) struct Model {
     pub(crate) facts: Rc<Facts>,
     pub(crate) tasks: Vec<TaskModel>,
+    /// What each of them waits for.
+    pub(crate) needs: Vec<Vec<usize>>,
     pub(crate) stage: Stage,
     pub(crate) merged: u32,
     /// Until when which quotas cannot be used, and whose agents are not logged in.
@@ -139,6 +141,7 @@ impl Model {
         let mut model = Self {
             tasks: tasks.collect(),
             facts: Rc::clone(facts),
+            needs: facts.tasks.iter().map(|task| task.needs.clone()).collect(),
             stage: Stage::NotBegun,
             merged: 0,
             held: BTreeMap::new(),
@@ -172,7 +175,13 @@ impl Model {
 
     pub(crate) fn admits(&self, task: usize) -> Option<bool> {
         let facts = &self.facts.tasks[task];
-        admits(facts.run_on, facts.needs.iter().map(|on| (self.tasks[*on].status, self.tasks[*on].not_needed)))
+        admits(
+            facts.run_on,
+            self.needs[task]
+                .iter()
+                .filter(|on| !self.tasks[**on].absent)
+                .map(|on| (self.tasks[*on].status, self.tasks[*on].not_needed)),
+        )
     }
 
     pub(crate) fn all_over(&self) -> bool {
@@ -223,6 +232,22 @@ impl Model {
             None => quotas.iter().copied().enumerate().collect(),
             Some(given) => vec![(quotas.len() + given.only, given.all[given.only].quota)],
         }
+    }
+
+    /// What each task waits for after a record that changes that, and which tasks are gone.
+    pub(super) fn replanned(&self, record: Record<'_>) -> Option<&(Vec<Vec<usize>>, Vec<bool>)> {
+        self.facts.plans.get(record.text("digest")?.parse::<usize>().ok()?)
+    }
+
+    fn replan(&mut self, record: Record<'_>) {
+        let Some((needs, gone)) = self.replanned(record).cloned() else { return };
+        for task in 0..self.tasks.len() {
+            if needs[task] != self.needs[task] {
+                self.tasks[task].intended = self.tasks[task].intended.min(self.tasks[task].attempt);
+            }
+            self.tasks[task].absent |= gone[task];
+        }
+        self.needs = needs;
     }
 
     /// Takes note that a person gives a task to an agent.
@@ -321,6 +346,7 @@ impl Model {
         match (kind, task) {
             ("recovered", _) => self.fewer = None,
             ("added", _) => record.tasks().into_iter().for_each(|(task, _)| self.tasks[task].absent = false),
+            ("replanned", _) => self.replan(record),
             ("assigned", _) => {
                 let (agent, model) = (record.text("agent").unwrap_or_default(), record.text("model"));
                 record.tasks().into_iter().for_each(|(task, _)| self.give(task, agent, model));
@@ -396,7 +422,7 @@ impl Model {
             cancelled: None,
         };
         // Who needs it cannot begin any more as was intended.
-        for other in (0..self.tasks.len()).filter(|other| self.facts.tasks[*other].needs.contains(&task)) {
+        for other in (0..self.tasks.len()).filter(|other| self.needs[*other].contains(&task)) {
             self.tasks[other].intended = self.tasks[other].intended.min(self.tasks[other].attempt);
         }
         self.merged = self.merged.min(self.facts.tasks[task].wave - 1);
