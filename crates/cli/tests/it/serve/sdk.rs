@@ -17,7 +17,7 @@ fn official_sdk_client_runs_fifty_rows_on_sixteen_workers() {
     let output = node.current_dir(world.dir()).limited_output();
     let told = String::from_utf8_lossy(&output.stdout);
     let told: Value = serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told} {output:?}"));
-    assert_eq!(told["tools"].as_array().map(Vec::len), Some(16));
+    assert_eq!(told["tools"].as_array().map(Vec::len), Some(18));
     let job = &told["job"]["structuredContent"];
     assert_eq!((&job["completed_items"], &job["failed_items"]), (&50.into(), &0.into()), "{told}");
     let last = told["progress"].as_array().and_then(|all| all.last()).expect("progress");

@@ -20,7 +20,7 @@ fn spawn_agents_on_csv_has_the_arguments_that_it_always_had() {
     let tools = listed["result"]["tools"].as_array().expect("tools");
     let names: Vec<_> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     let all = "validate plan rehearse run status resume retry pause logs changes answer report limit cancel \
-               create_task spawn_agents_on_csv";
+               create_task edit_task remove_task spawn_agents_on_csv";
     assert_eq!(names.join(" "), all);
     let schema = &tools.last().expect("a tool")["inputSchema"];
     let mut arguments: Vec<_> =
