@@ -94,7 +94,7 @@ fn commands_change_the_plan_of_a_run_that_goes_on() {
         (&["task", "edit", "C", "--after", "B"], "the dependencies would have errors"),
         (&["task", "remove", "A"], "'C' depends on 'A'"),
         (&["task", "remove", "E"], "there is no task 'E'"),
-        (&["task", "edit", "B"], "required arguments were not provided"),
+        (&["task", "edit", "B"], "`task edit` needs <--title"),
     ] {
         limited_until("D is done", || read(world.dir().join("order")).contains('D').then_some(()));
         let refused = ask(world, words);
