@@ -1,9 +1,10 @@
-//! What the journal of a run says that its rules do not keep: since when something is so, and because of what. Only those who
-//! look at a run ask for it.
+//! What a run's rules do not keep: since when something is so, and because of what; and machines that are lost, which only its
+//! executor knows. Only those who look at a run ask for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use team_executor_core::run::{ErrorClass, Event, Run, SkipReason, Then, WaveThen};
 use team_executor_core::{TaskIndex, Timestamp};
 
@@ -18,6 +19,32 @@ pub struct Held {
     pub since: Timestamp,
     /// When it will be tried again.
     pub until: Timestamp,
+}
+
+/// A machine that had workers of the run, and is not heard of any more.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LostHost {
+    /// Its name.
+    pub lost_host: String,
+    /// Since when it counts as lost.
+    #[serde(with = "micros")]
+    pub since: Timestamp,
+    /// Where one can ask for it.
+    pub backend: String,
+}
+
+/// A moment as a number.
+mod micros {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use team_executor_core::Timestamp;
+
+    pub(super) fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(at.as_micros())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        i64::deserialize(deserializer).map(Timestamp::from_micros)
+    }
 }
 
 /// Collects it, event by event.

@@ -14,7 +14,7 @@ use crate::begin::plan::Plan;
 use crate::begin::replay;
 use crate::begin::run_at;
 use crate::bus::propose::{self, Proposal};
-use crate::circumstances::{Circumstances, Held};
+use crate::circumstances::{Circumstances, Held, LostHost};
 use crate::clock;
 use crate::conclude::artifacts::{Fault, Shelf, Shelved};
 use crate::control;
@@ -56,6 +56,8 @@ pub struct Status {
     pub at_work: Vec<AtWork>,
     /// How many workers there may be on this machine, if the run waits for those of others.
     pub machine: Option<u32>,
+    /// Machines that had workers of the run, and are lost.
+    pub lost_hosts: Vec<LostHost>,
     /// How many workers there may be at a time, while an executor has the run.
     pub most_workers: Option<u32>,
     /// Of each budget of the whole run its measure, what is used of it, and how much there is; while an executor has the run.
@@ -229,6 +231,7 @@ pub fn status(
         artifacts: shelf.map(|shelf| shelf.artifacts).unwrap_or_default(),
         at_work: told.at_work,
         machine: told.machine,
+        lost_hosts: told.lost_hosts,
         most_workers: Some(told.bounds.most_workers).filter(|most| *most > 0),
         budgets: told.bounds.budgets,
         talks: if is_heard { talk::all(&path) } else { Vec::new() },

@@ -61,6 +61,10 @@ pub struct HostsCrew {
     last_places: BTreeMap<String, String>,
     /// Attempts of hosts that have ended, until these say so themselves.
     ended: BTreeSet<String>,
+    /// Hosts that had attempts of this run when they were lost, and have not come back.
+    lost: BTreeSet<String>,
+    /// Where the backend is, as a person types it.
+    backend: String,
     /// Those for whom there was no place when they were to begin.
     waiting: VecDeque<(usize, Job)>,
     untold: Vec<WorkerEvent>,
@@ -100,6 +104,8 @@ impl HostsCrew {
             places: BTreeMap::new(),
             last_places: BTreeMap::new(),
             ended: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            backend: sharing.address.url.clone(),
             waiting: VecDeque::new(),
             untold: Vec::new(),
             failed: None,
@@ -259,12 +265,22 @@ impl HostsCrew {
         self.places.iter().find(|(_, place)| is_it(place)).map(|(slot, _)| *slot)
     }
 
+    fn tell_lost(&mut self) {
+        let (hosts, backend) = (self.lost.iter().cloned().collect(), self.backend.clone());
+        self.untold.push(WorkerEvent::LostHosts { hosts, backend });
+    }
+
     /// What the link says.
     fn heard(&mut self, news: FromLead) -> Result<(), Failure> {
         match news {
             FromLead::Hosts(hosts) => {
                 let says = |key: &String| hosts.iter().any(|host| host.running.contains(key));
                 self.ended.retain(says);
+                let known = self.lost.len();
+                self.lost.retain(|lost| hosts.iter().all(|host| host.host != *lost));
+                if self.lost.len() < known {
+                    self.tell_lost();
+                }
                 self.hosts = hosts;
                 self.untold.push(WorkerEvent::Room);
             }
@@ -280,7 +296,10 @@ impl HostsCrew {
                     self.not_begun(slot, &key, &reason);
                 }
             }
-            FromLead::Lost { key } => {
+            FromLead::Lost { key, host } => {
+                if self.lost.insert(host) {
+                    self.tell_lost();
+                }
                 if let Some(slot) = self.slot_of(&key) {
                     self.over(slot, WorkerEnd::default());
                 }
@@ -396,7 +415,7 @@ impl Crew for HostsCrew {
             let (key, told) = (given.key.clone(), self.untold.len());
             self.link.tell(ToLead::Adopt(Box::new(given)));
             let is_it = |news: &FromLead| match news {
-                FromLead::GoesOn { key: of } | FromLead::Arrived { key: of, .. } | FromLead::Lost { key: of } => {
+                FromLead::GoesOn { key: of } | FromLead::Arrived { key: of, .. } | FromLead::Lost { key: of, .. } => {
                     *of == key
                 }
                 _ => false,

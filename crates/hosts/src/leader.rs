@@ -52,7 +52,7 @@ pub(crate) enum FromLead {
     /// An attempt could not be sent.
     NotSent { key: String, reason: String },
     /// The host of an attempt is lost.
-    Lost { key: String },
+    Lost { key: String, host: String },
     /// What the worker of an attempt is about.
     Word { key: String, word: Word },
     /// People should know this.
@@ -455,7 +455,7 @@ impl Leader {
             self.to_end.remove(&key);
             let (link, name, of_host) = (self.link.clone(), host.to_owned(), key.clone());
             tokio::spawn(async move { take_back(&link, &name, &of_host).await });
-            self.mouth.tell(FromLead::Lost { key });
+            self.mouth.tell(FromLead::Lost { key, host: host.to_owned() });
         }
         if count > 0 {
             let words = format!("host {host} is lost ({why}); {count} of its attempts begin again elsewhere");

@@ -6,7 +6,7 @@ import { ago, length } from './format.js';
 const WORDS = {
   permission: 'Permission', checkpoint: 'Checkpoint', wave_failed: 'Wave failed', proposal: 'Proposed task', login: 'Login',
   budget: 'Budget', paused: 'Paused', stopped: 'Stopped', failed: 'Failed', skipped: 'Skipped', out_of_rounds: 'Out of rounds',
-  artifact: 'Artifact', silent: 'Silent', retrying: 'Retrying', quota: 'Quota', slow: 'Slow', disk: 'Disk',
+  artifact: 'Artifact', silent: 'Silent', retrying: 'Retrying', quota: 'Quota', host_lost: 'Host lost', slow: 'Slow', disk: 'Disk',
 };
 
 export const kindWord = (kind) => WORDS[kind] ?? kind;

@@ -146,6 +146,12 @@ impl Typing {
         self.action("Agents", format!("{} agents", self.program), None)
     }
 
+    /// Lists the hosts.
+    pub(super) fn hosts(&self, backend: &str) -> Action {
+        let command = format!("{} hosts {}", self.program, escape::shell_word(&format!("--backend={backend}")));
+        self.action("Hosts", command, None)
+    }
+
     pub(super) fn doctor(&self) -> Action {
         self.action("Look", self.typed("doctor", None, ""), None)
     }

@@ -94,6 +94,8 @@ pub enum Kind {
     Retrying,
     /// An agent has no quota.
     Quota,
+    /// A machine that had workers of the run is lost.
+    HostLost,
     /// An attempt takes much longer than those of its role.
     Slow,
     /// The disk is full, or nearly.
@@ -119,6 +121,7 @@ impl Kind {
             Self::Silent => "silent",
             Self::Retrying => "retrying",
             Self::Quota => "quota",
+            Self::HostLost => "host_lost",
             Self::Slow => "slow",
             Self::Disk => "disk",
         }

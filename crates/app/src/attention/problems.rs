@@ -30,6 +30,7 @@ pub(super) fn problems(seen: &Seen<'_>) -> Vec<Item> {
     problems.extend(running(seen));
     problems.extend(retrying(seen));
     problems.extend(held(seen));
+    problems.extend(lost_hosts(seen));
     problems.extend(disk(seen));
     problems
 }
@@ -214,6 +215,15 @@ fn held(seen: &Seen<'_>) -> Vec<Item> {
         Item { until: Some(held.until), ..item(Kind::Quota, Some(held.since), why, actions) }
     });
     held.collect()
+}
+
+/// Machines that had workers of the run, and are not heard of any more.
+fn lost_hosts(seen: &Seen<'_>) -> Vec<Item> {
+    let lost = seen.status.lost_hosts.iter().map(|lost| {
+        let why = format!("host {} does not answer; its attempts begin again elsewhere", lost.lost_host);
+        item(Kind::HostLost, Some(lost.since), why, vec![seen.typing.hosts(&lost.backend)])
+    });
+    lost.collect()
 }
 
 /// A disk on which nothing more can be written, or soon.

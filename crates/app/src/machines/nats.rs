@@ -14,6 +14,7 @@ use super::{BackendCheck, HostNews, HostRow, HostStart, Sharing};
 use crate::App;
 use crate::config::backend::Reached;
 use crate::error::Error;
+use crate::escape::shell_word;
 
 /// Where a host's files are in the folder for the state of this program.
 const FOLDER: &str = "host";
@@ -46,11 +47,11 @@ pub(super) fn host(app: &App, at: &Reached, start: HostStart, tell: &mut dyn FnM
             HostEvent::Draining { running } => HostNews::Draining { running },
         });
     });
-    served.map_err(refused)
+    served.map_err(refused(at))
 }
 
 pub(super) fn hosts(at: &Reached) -> Result<Vec<HostRow>, Error> {
-    let seen = hosts::present(&address(at)?).map_err(refused)?;
+    let seen = hosts::present(&address(at)?).map_err(refused(at))?;
     let row = |seen: hosts::Seen| {
         let is_there = seen.is_there();
         let hosts::Seen { presence, ago } = seen;
@@ -76,7 +77,7 @@ pub(super) fn hosts(at: &Reached) -> Result<Vec<HostRow>, Error> {
 }
 
 pub(super) fn check(at: &Reached) -> Result<Vec<BackendCheck>, Error> {
-    let checked = hosts::check(&address(at)?).map_err(refused)?;
+    let checked = hosts::check(&address(at)?).map_err(refused(at))?;
     let line = |checked: hosts::Checked| BackendCheck {
         check: checked.what,
         result: match checked.found {
@@ -114,9 +115,12 @@ fn address(at: &Reached) -> Result<Address, Error> {
     Ok(Address { url, ca, identity, login: login.transpose()? })
 }
 
-fn refused(trouble: Trouble) -> Error {
-    let finding = Finding::error(Code::Usage, trouble.to_string());
-    Error::io(finding.help("check the backend with: team-executor backend check"))
+fn refused(at: &Reached) -> impl Fn(Trouble) -> Error {
+    let flag = shell_word(&format!("--backend={}", at.url));
+    move |trouble| {
+        let finding = Finding::error(Code::Usage, trouble.to_string());
+        Error::io(finding.help(format!("check the backend with: team-executor backend check {flag}")))
+    }
 }
 
 /// The known agents that `PATH` leads to.

@@ -190,7 +190,7 @@ Refused if the session would become invalid."
     )]
     Create(TaskCreate),
 
-    /// Change what is planned of a task that has not begun
+    /// Change the plan of a task that has not begun
     #[command(after_help = "\
 Examples:
   team-executor task edit TEST-001 --after IMPL-002 --not-after IMPL-001

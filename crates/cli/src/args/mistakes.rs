@@ -98,10 +98,11 @@ fn as_it_is(error: &clap::Error) -> Finding {
     if let Some(unknown) = texts(error, ContextKind::InvalidSubcommand).first() {
         let command = prefixed(&command(error));
         let near = texts(error, ContextKind::SuggestedSubcommand);
-        let near = near.iter().map(|near| format!("did you mean `{near}`?"));
+        // The nearest is the last.
+        let near = near.last().map(|near| format!("did you mean `{near}`?"));
         let all = [format!("see all commands: team-executor{command} --help")];
         let finding = Finding::error(Code::Usage, format!("unknown command `{unknown}`"));
-        return near.chain(all).fold(finding, Finding::help);
+        return near.into_iter().chain(all).fold(finding, Finding::help);
     }
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

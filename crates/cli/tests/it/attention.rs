@@ -1,6 +1,6 @@
 //! What needs a person and what is wrong: in every kind of which a run can be made, with commands that work when pasted.
 
-mod problems;
+pub(crate) mod problems;
 
 use serde_json::Value;
 use team_executor_testkit::limited::*;

@@ -26,6 +26,7 @@ use team_executor_agents::callers;
 pub use team_executor_agents::callers::Caller;
 use team_executor_store::run_folder::{EXECUTOR, KEEPERS};
 
+use crate::circumstances::LostHost;
 use crate::event::AtWork;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +71,13 @@ pub(crate) fn activity(run: &Path) -> Going {
     let machine =
         lines.iter().find_map(|line| serde_json::from_str(line).ok().map(|Limited { machine_limit }| machine_limit));
     let bounds = lines.iter().find_map(|line| serde_json::from_str(line).ok()).unwrap_or_default();
-    Going { at_work: lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect(), machine, bounds }
+    let lost_hosts = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    Going {
+        at_work: lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect(),
+        machine,
+        bounds,
+        lost_hosts,
+    }
 }
 
 /// What an executor says about its workers.
@@ -82,6 +89,8 @@ pub(crate) struct Going {
     pub(crate) machine: Option<u32>,
     /// What bounds the run.
     pub(crate) bounds: Bounds,
+    /// Other machines that are lost.
+    pub(crate) lost_hosts: Vec<LostHost>,
 }
 
 /// What bounds a run, as its executor was started.

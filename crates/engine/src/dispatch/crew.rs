@@ -110,6 +110,13 @@ pub enum WorkerEvent {
     },
     /// Something that people should know, and that ends nothing.
     Problem(String),
+    /// Which machines are lost now that had workers of this run.
+    LostHosts {
+        /// Their names.
+        hosts: Vec<String>,
+        /// Where one can ask for them.
+        backend: String,
+    },
     /// More workers may start than before.
     Room,
     /// Nothing of it is left, and the slot is free.

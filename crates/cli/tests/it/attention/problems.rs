@@ -11,7 +11,7 @@ use crate::run::times::moment;
 use crate::run::{column, folder, run, start, tasks};
 
 /// Waits until a run has a problem of this kind.
-fn until(world: &World, kind: &str) -> Value {
+pub(crate) fn until(world: &World, kind: &str) -> Value {
     limited_until(kind, || {
         let status = status(world);
         let found = status["problems"].as_array().is_some_and(|all| all.iter().any(|one| one["kind"] == kind));

@@ -71,6 +71,32 @@ fn full_disk_stops_a_run_and_room_continues_it() {
     assert!(all.iter().all(|(task, _)| completions(&run, task) == 1));
 }
 
+/// R: U-01
+#[test]
+fn full_disk_is_a_problem_whose_command_continues_the_run() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("C", "B")]);
+    let Some(disk) = SmallDisk::new(world.dir().join("small"), 4096) else {
+        lacks("mount", "the problem of a full disk");
+        return;
+    };
+    let project = &disk.0;
+    world.copy_tree(world.dir().join("S"), "small/S");
+    let worker = "if [ $TEAM_EXECUTOR_TASK = B ] && [ ! -e fill ]; then cat /dev/zero >fill; exit 1; fi; echo did";
+    assert_eq!(run_in(project, &world, worker).status.code(), Some(74));
+    let disk_problem = || {
+        let status =
+            world.command(&["status", "--session=S", "--format", "json"]).current_dir(project).limited_output();
+        let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
+        status["problems"].as_array().expect("problems").iter().find(|problem| problem["kind"] == "disk").cloned()
+    };
+    let full = disk_problem().expect("the disk is a problem");
+    assert!(full["why"].as_str().expect("a reason").contains("make room"), "{full:#}");
+    std::fs::write(project.join("fill"), "").expect("room again");
+    let resumed = world.shell(&format!("cd small && {}", full["do"].as_str().expect("a command")));
+    assert_eq!(resumed.code, Some(0), "{resumed}");
+    assert_eq!(disk_problem(), None, "the run is finished");
+}
+
 #[test]
 fn failures_on_a_full_disk_spend_no_retry() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "A"), ("D", "B"), ("E", "C")]);

@@ -4,6 +4,8 @@ use team_executor_testkit::limited::*;
 use team_executor_testkit::{Diary, Gate, Pulse, World};
 
 use super::*;
+use crate::attention::paste;
+use crate::attention::problems::until;
 
 /// A short lease, so that a lost host is missed soon.
 const LEASE: [&str; 2] = ["--lease", "1s"];
@@ -39,6 +41,32 @@ fn attempt_of_a_killed_host_begins_again_elsewhere() {
     assert_eq!(run.limited_wait().code(), Some(0));
     assert_eq!(completions(&world).into_values().collect::<Vec<_>>(), [1, 1]);
     pulse.wait_dead();
+}
+
+/// R: U-01
+#[test]
+fn lost_host_is_a_problem_until_it_is_there_again() {
+    let Some(nats) = server("a problem with a host") else { return };
+    let world = run::tasks(&[("A", "")]);
+    let mut diary = Diary::new(world.dir().with_file_name("diary"));
+    let gate = Gate::new(world.dir().with_file_name("gate"));
+    let host = [&["--slots", "1"][..], &LEASE].concat();
+    let mut lost = Host::start(&world, &nats, "one", &host);
+    let begin = format!("echo $TEAM_EXECUTOR_ATTEMPT >> '{}'", diary.path().display());
+    let worker = format!("{begin}; read _ < {}; {}", gate.arg(), run::DID);
+    let mut run = start_with(&world, &nats, &worker, &["--local", "0"]);
+    assert!(diary.line().ends_with("/A/1"));
+    lost.kill();
+    let problem = until(&world, "host_lost");
+    assert_eq!(problem["why"], "host one does not answer; its attempts begin again elsewhere");
+    let hosts = paste(&world, &problem);
+    assert!(hosts.code == Some(0) && hosts.stdout.contains("one"), "{hosts}");
+    let _again = Host::start(&world, &nats, "one", &host);
+    assert!(diary.line().ends_with("/A/2"));
+    let status = world.run(&["status", "--session=S", "--format", "json"]);
+    assert!(status.stdout.contains("in_progress") && !status.stdout.contains("host_lost"), "{status}");
+    gate.open();
+    assert_eq!(run.limited_wait().code(), Some(0));
 }
 
 #[test]

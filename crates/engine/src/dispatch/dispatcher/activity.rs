@@ -5,6 +5,8 @@ use team_executor_core::run::{Measure, Run, Work};
 
 use super::desk::RealDesk;
 use crate::begin::run_at::logs;
+use crate::circumstances::LostHost;
+use crate::clock;
 use crate::conclude;
 use crate::control::{Answer, Bounds};
 use crate::event::{Activity, AtWork, Event, Kind};
@@ -94,7 +96,19 @@ impl RealDesk<'_> {
         }
         lines.extend(self.machine.map(|workers| format!(r#"{{"machine_limit":{workers}}}"#)));
         lines.extend(serde_json::to_string(&self.bounds(rules)));
+        lines.extend(self.lost_hosts.iter().filter_map(|lost| serde_json::to_string(lost).ok()));
         Answer { stage: rules.stage().word().to_owned(), outcome: Ok(lines) }
+    }
+
+    /// These machines are lost, some of them for longer.
+    pub(super) fn lose(&mut self, hosts: Vec<String>, backend: &str) {
+        let before = std::mem::take(&mut self.lost_hosts);
+        let lost = |lost_host: String| {
+            let known = before.iter().find(|known| known.lost_host == lost_host);
+            let since = known.map_or_else(clock::now, |known| known.since);
+            LostHost { lost_host, since, backend: backend.to_owned() }
+        };
+        self.lost_hosts = hosts.into_iter().map(lost).collect();
     }
 
     /// What bounds the run, with what agents at work have used by now.

@@ -14,6 +14,7 @@ use super::tell_problems;
 use crate::begin::edits::unheard;
 use crate::begin::hold::Hold;
 use crate::begin::run_at::RunAt;
+use crate::circumstances::LostHost;
 use crate::conclude::artifacts::Looked;
 use crate::conclude::checking::{self, Checking};
 use crate::conclude::{Gaps, Known};
@@ -99,6 +100,8 @@ pub(super) struct RealDesk<'t> {
     pub(super) permissions: VecDeque<Permission>,
     /// The machine's limit, while the run waits for it.
     pub(super) machine: Option<u32>,
+    /// Other machines that are lost.
+    pub(super) lost_hosts: Vec<LostHost>,
     /// Since when the executor lives.
     pub(super) since: Instant,
     pub(super) tell: &'t mut dyn FnMut(event::Event),
@@ -248,6 +251,7 @@ impl Desk for RealDesk<'_> {
             WorkerEvent::Line { slot, text } => self.tell_line(rules, slot, text),
             WorkerEvent::Used { slot, key, usage } => return self.uses(rules, slot, &key, &usage),
             WorkerEvent::Problem(problem) => (self.tell)(event::warning(problem)),
+            WorkerEvent::LostHosts { hosts, backend } => self.lose(hosts, &backend),
             WorkerEvent::Room | WorkerEvent::Ended { .. } => {}
         }
         Vec::new()

@@ -201,6 +201,7 @@ pub fn run_with<C: Crew>(
         live: Live::default(),
         going_on: BTreeSet::new(),
         machine: None,
+        lost_hosts: Vec::new(),
         overspent: BTreeMap::new(),
         doers: BTreeMap::new(),
         unpriced: BTreeSet::new(),
