@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 pub(crate) use text::mark;
-pub(super) use text::{joined, list, states};
+pub(super) use text::{converses, joined, list, mode, states};
 
 /// Reads, plans and prints. Findings go to standard error, unless the format holds them; where there is no plan, JSON is
 /// the report of `validate`.

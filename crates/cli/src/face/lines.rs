@@ -105,7 +105,7 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
         Kind::TaskMerged { task, .. } => (None, format!("{task} is merged")),
         Kind::BranchLanded { branch, .. } => (None, format!("Everything that is completed is in the branch {branch}")),
         Kind::Adopted { message } => (None, format!("taken over: {message}")),
-        Kind::Reconciled { message } => (None, format!("reconciled: {message}")),
+        Kind::Reconciled { message } => (None, format!("corrected: {message}")),
         Kind::WaveMerged { wave } => (None, format!("Wave {wave} is complete")),
         Kind::Draining { running: 0 } => (None, "Stopping; no worker runs".to_owned()),
         Kind::Draining { running } => {

@@ -182,7 +182,7 @@ fn unmerged_results_are_not_paid_again() {
     let prompt = "cat \"$TEAM_EXECUTOR_PROMPT\" > prompt-$TEAM_EXECUTOR_TASK 2>/dev/null || cat > prompt-$TEAM_EXECUTOR_TASK; echo did it";
     let run = world.run(&arguments("--session=S", prompt, &[]));
     assert_eq!((run.code, starts(&run)), (Some(0), vec!["C".to_owned()]), "{run}");
-    assert!(run.stderr.contains("reconciled: A: pending -> completed (wave-1-results.csv reports it)\n"), "{run}");
+    assert!(run.stderr.contains("corrected: A: pending -> completed (wave-1-results.csv reports it)\n"), "{run}");
     let given = std::fs::read_to_string(world.dir().join("prompt-C")).expect("a prompt");
     assert!(given.contains("the field is there") && given.contains("checked, twice"), "{given}");
     let again = world.run(&arguments("--session=S", DID, &[]));

@@ -198,7 +198,7 @@ fn plan_for_people() {
     Tasks           4 tasks (1 done), 4 dependencies, 3 waves, critical path of 2
 
     Wave 1, 1 task
-      ✓ BUILD-001  completed    P1  builder  csv-wave
+      ✓ BUILD-001  completed    P1  builder
         The field
 
     Wave 2, 1 task
@@ -206,15 +206,15 @@ fn plan_for_people() {
         The check
 
     Wave 3, 2 tasks
-      · TEST-001   pending      P1  tester   csv-wave     after BUILD-001, BUILD-002
+      · TEST-001   pending      P1  tester                after BUILD-001, BUILD-002
         Tests
-      ✗ TEST-002   failed       P1  tester   csv-wave     after BUILD-002
+      ✗ TEST-002   failed       P1  tester                after BUILD-002
         Load
 
     Critical path   BUILD-002 -> TEST-001
     Ready           BUILD-002
     Roles           builder 2 (1 done), tester 2 (0 done)
-    Reconciliation  nothing to change
+    Corrections     none
     [exit status: 0]
     "#);
 }

@@ -145,8 +145,8 @@ fn tasks_are_shown_and_confirmed_before_the_start() {
         terminal.wait_for("Start? [Y/n]");
         let seen = terminal.glass().to_string();
         let breakdown = "Session S: 3 tasks in 2 waves\n\
-                         Wave 1, 1 task\n  A  builder  csv-wave     First\n\
-                         Wave 2, 2 tasks\n  B  tester   interactive  Second  after A\n  C  tester   csv-wave     Third  after A\n\
+                         Wave 1, 1 task\n  A  builder               First\n\
+                         Wave 2, 2 tasks\n  B  tester   interactive  Second  after A\n  C  tester                Third  after A\n\
                          --agent-command runs: true\nStart? [Y/n]";
         assert!(seen.ends_with(breakdown), "{seen}");
         terminal.type_in(answer);

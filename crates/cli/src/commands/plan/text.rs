@@ -8,7 +8,7 @@ use team_executor_app::estimate::{Estimate, Range};
 use team_executor_app::plan::{Planned, Standing};
 use team_executor_app::usage::dollar_words as dollars;
 use team_executor_app::{Opened, count, seconds};
-use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus, Validation};
+use team_executor_core::{ExecMode, Joining, Plan, Session, Task, TaskIndex, TaskStatus, Validation};
 use unicode_width::UnicodeWidthStr;
 
 use crate::escape;
@@ -67,9 +67,9 @@ pub(super) fn write(opened: &Opened, planned: &Planned, printer: &mut Printer) -
     }
     let changes = &plan.reconciliation.changes;
     if changes.is_empty() {
-        field(out, "Reconciliation", "nothing to change", width)?;
+        field(out, "Corrections", "none", width)?;
     } else {
-        field(out, "Reconciliation", &count(changes.len(), "change"), width)?;
+        field(out, "Corrections", &count(changes.len(), "change"), width)?;
         for change in changes.iter().take(SHOWN) {
             writeln!(out, "  {}", escape::cut(&change.describe(session), width - 2))?;
         }
@@ -119,10 +119,22 @@ pub(crate) fn mark(status: TaskStatus) -> (char, Style) {
     }
 }
 
+/// Whether the worker of a task converses.
+pub(crate) fn converses(task: &Task) -> bool {
+    task.exec_mode == ExecMode::Interactive
+}
+
+/// A column for tasks whose workers converse, where there are any; how others work goes without saying.
+pub(crate) fn mode(task: &Task, has_column: bool) -> String {
+    let word = if converses(task) { task.exec_mode.word() } else { "" };
+    if has_column { format!("  {word:11}") } else { String::new() }
+}
+
 /// How wide the columns of the task lines are.
 struct Columns {
     id: usize,
     role: usize,
+    mode: bool,
     width: usize,
 }
 
@@ -132,6 +144,7 @@ impl Columns {
         Self {
             id: widest(&mut session.tasks.iter().map(|task| task.id.as_str())).min(24),
             role: widest(&mut session.roles.iter().map(|role| role.name.as_str())).clamp(4, 18),
+            mode: session.tasks.iter().any(converses),
             width,
         }
     }
@@ -142,12 +155,12 @@ impl Columns {
         let (mark, style) = mark(status);
         let cell = |text: &str, columns| escape::pad(&escape::cut(text, columns), columns);
         let mut line = format!(
-            "{}  {:11}  {}  {}  {:11}",
+            "{}  {:11}  {}  {}{}",
             cell(task.id.as_str(), self.id),
             status.word(),
             task.priority,
             cell(task.role.as_str(), self.role),
-            task.exec_mode.word(),
+            mode(task, self.mode),
         );
         let waits = plan.graph.dependencies(index);
         if !waits.is_empty() {

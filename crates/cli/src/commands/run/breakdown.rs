@@ -7,6 +7,7 @@ use team_executor_core::{Graph, Session, TaskIndex};
 use team_executor_files::{Code, Finding};
 use unicode_width::UnicodeWidthStr;
 
+use crate::commands::plan::{converses, mode};
 use crate::escape;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -66,6 +67,7 @@ fn lines(session: &Session, graph: &Graph, path: &str, width: usize) -> Vec<Stri
     let task = |index: &TaskIndex| &session.tasks[index.get()];
     let id = widest(&|index| task(index).id.as_str().width(), 24);
     let role = widest(&|index| task(index).role.as_str().width(), 18);
+    let has_modes = session.tasks.iter().any(converses);
     for (nth, (wave, shown)) in (1..).zip(waves.iter().zip(&shown)) {
         lines.push(format!("Wave {nth}, {}", count(wave.len(), "task")));
         for index in *shown {
@@ -75,7 +77,7 @@ fn lines(session: &Session, graph: &Graph, path: &str, width: usize) -> Vec<Stri
             let title = if one.title == one.id.as_str() { "" } else { &one.title };
             let after: Vec<_> = graph.dependencies(*index).iter().map(|on| task(on).id.as_str()).collect();
             let after = if after.is_empty() { String::new() } else { format!("  after {}", after.join(", ")) };
-            let line = format!("  {id}  {role}  {:11}  {title}{after}", one.exec_mode.word());
+            let line = format!("  {id}  {role}{}  {title}{after}", mode(one, has_modes));
             lines.push(escape::cut(line.trim_end(), width));
         }
         if shown.len() < wave.len() {

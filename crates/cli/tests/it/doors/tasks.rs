@@ -95,7 +95,7 @@ fn task_invariant_5_a_task_has_one_worker_at_a_time() {
     // The file says that it is in progress: it is not, which is told, and it runs once.
     let world = tasks_json(&[("A", "", json!({"status": "in_progress"}))]);
     let done = run(&world, "");
-    assert!(done.stderr.contains("reconciled: A: in_progress -> pending (no worker of this run has it)"), "{done}");
+    assert!(done.stderr.contains("corrected: A: in_progress -> pending (no worker of this run has it)"), "{done}");
     assert_eq!((order(&world).as_str(), states(&world).as_str()), ("A", "A completed"));
     // Its worker, and a person beside it, try to have a second one.
     let world = two();

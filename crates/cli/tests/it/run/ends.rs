@@ -282,7 +282,7 @@ fn a_task_that_fails_once_completes() {
 fn wrong_session_state_is_corrected_and_reported() {
     let world = fixture("tc-spec-literal");
     let run = world.run(&super::arguments("--session=tc-spec-literal", DID, &[]));
-    let told = "reconciled: BUILD-001: pending -> completed (the session lists it as";
+    let told = "corrected: BUILD-001: pending -> completed (the session lists it as";
     assert!(run.stderr.contains(told), "{run}");
     assert!(!run.stderr.contains("▶ BUILD-001"), "{run}");
 }

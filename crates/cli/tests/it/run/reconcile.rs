@@ -26,7 +26,7 @@ fn state_is_reconciled_in_order_before_the_start() {
     let worker = "cp tc-spec-literal/team-session.json seen-$TEAM_EXECUTOR_TASK; echo did it";
     let done = world.run(&arguments("--session=tc-spec-literal", worker, &["-c", "1"]));
     assert_eq!(done.code, Some(0), "{done}");
-    let told: Vec<_> = done.stderr.lines().filter_map(|line| line.strip_prefix("reconciled: ")).collect();
+    let told: Vec<_> = done.stderr.lines().filter_map(|line| line.strip_prefix("corrected: ")).collect();
     let begins = |nth: usize, words: &str| {
         assert!(told.get(nth).is_some_and(|line| line.starts_with(words)), "{nth} {words}: {told:#?}")
     };
@@ -38,7 +38,7 @@ fn state_is_reconciled_in_order_before_the_start() {
     assert_eq!(first["completed_tasks"], value!(["BUILD-001"]), "it is in the file before a worker starts");
     assert_eq!(first["status"], "active");
     assert!(!first["active_workers"].to_string().contains("ghost"), "{first}");
-    let last_told = done.stderr.rfind("reconciled: ").expect("something");
+    let last_told = done.stderr.rfind("corrected: ").expect("something");
     assert!(last_told < done.stderr.find("▶ ").expect("a start"), "{done}");
 }
 
@@ -48,7 +48,7 @@ fn stale_or_missing_state_becomes_pending() {
     let world = tasks(&[]);
     world.write("S/tasks.csv", "id,title,deps,role,status\nA,Do A,,r,in_progress\nB,Do B,A,r,completed\nC,Do C,,r,\n");
     let done = run(&world, "echo did $TEAM_EXECUTOR_TASK", &[]);
-    assert!(done.stderr.contains("reconciled: A: in_progress -> pending (no worker of this run has it)\n"), "{done}");
+    assert!(done.stderr.contains("corrected: A: in_progress -> pending (no worker of this run has it)\n"), "{done}");
     assert!(done.stderr.contains("▶ A ") && done.stderr.contains("▶ C ") && !done.stderr.contains("▶ B "), "{done}");
 }
 
