@@ -8,7 +8,7 @@ use crate::git::{Trouble, Word, ask, forbidden, listed, must, seen};
 use crate::merge::Merged;
 use crate::names;
 use crate::repository::Repository;
-use crate::snapshot::Delivered;
+use crate::snapshot::{Delivered, Scope};
 use crate::tree::{INDEX, Trees, in_index};
 
 /// A larger file is no source, and every clone of the repository would have it for ever.
@@ -63,13 +63,13 @@ impl Trees {
         Ok(wrong)
     }
 
-    /// What a commit changed, and what is wrong with it. Files outside of the scope are, if there is one.
+    /// What a commit changed, and what is wrong with it. Files outside of the scope are.
     pub(crate) fn described(
         &self,
         commit: String,
         base: Merged,
         (task, attempt): (&str, u32),
-        scope: Option<&[String]>,
+        scope: &Scope,
     ) -> Result<Delivered, Trouble> {
         let repository = &self.repository;
         let call = repository.call();
@@ -103,14 +103,14 @@ impl Trees {
         if commit != base.commit {
             // What an earlier attempt did stays wrong until it is undone.
             let from = repository.compared_with(&self.run, task, attempt)?.unwrap_or_else(|| base.commit.clone());
-            if let Some(scope) = scope {
+            if let Scope::Only(scope) = scope {
                 wrong.extend(repository.outside(&from, &commit, scope)?);
             }
             if !self.extras.may_hold_secrets {
                 wrong.extend(repository.secrets(&from, &commit)?);
             }
         }
-        Ok(Delivered { commit, base, files, lines, wrong })
+        Ok(Delivered { commit, base, files, lines, wrong, aside: None })
     }
 }
 

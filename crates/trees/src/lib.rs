@@ -38,6 +38,6 @@ pub use merge::Merged;
 pub use overview::{Change, FileChange, Overview, Place, Total};
 pub use removal::{Consent, Stored};
 pub use repository::{Dirty, Repository};
-pub use snapshot::{Delivered, Story};
+pub use snapshot::{Aside, Delivered, Scope, Story};
 pub use submodules::Submodules;
 pub use tree::{Made, Trees};

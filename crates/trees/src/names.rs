@@ -12,7 +12,7 @@ pub enum Part {
     Base,
     /// What it came to, when its worker ended well.
     Result,
-    /// What was in its tree when it had failed or was lost.
+    /// What was in its tree when it had failed or was lost, or only reviewed.
     Lost,
 }
 

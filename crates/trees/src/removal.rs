@@ -107,7 +107,8 @@ impl Trees {
         // One that was never worked in holds what it began with.
         let commit = match folder.contains(FOUND) {
             true => of(Part::Base)?,
-            false => of(Part::Result)?.or(of(Part::Lost)?).or(of(Part::Base)?),
+            // One that only reviewed has a result without what is in its tree.
+            false => of(Part::Lost)?.or(of(Part::Result)?).or(of(Part::Base)?),
         };
         let Some(commit) = commit else { return Ok(Some("nothing of it is kept as a commit".to_owned())) };
         let path = self.home.join(folder);

@@ -24,8 +24,29 @@ pub struct Story {
     pub agent: String,
     /// When its worker ended, in seconds.
     pub seconds: i64,
-    /// The files that it may change, as patterns, if not all.
-    pub scope: Option<Vec<String>>,
+    /// The files that it may change.
+    pub scope: Scope,
+}
+
+/// The files that a task may change in its tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All.
+    #[default]
+    All,
+    /// Those that match these patterns. A result that changes others is wrong.
+    Only(Vec<String>),
+    /// None: the task only reviews. What it changes is kept beside its result, and nothing builds on that.
+    Review,
+}
+
+/// What a task that only reviews changed in its tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aside {
+    /// The commit that holds it; nothing if no commit can, and the tree stays.
+    pub commit: Option<String>,
+    /// The files, or why they are in no commit, a line each.
+    pub files: Vec<String>,
 }
 
 /// What an attempt came to.
@@ -41,6 +62,8 @@ pub struct Delivered {
     pub lines: (u64, u64),
     /// What must be mended before anything can build on it, a line each.
     pub wrong: Vec<String>,
+    /// What is no part of it.
+    pub aside: Option<Aside>,
 }
 
 impl Trees {
@@ -49,17 +72,50 @@ impl Trees {
         let repository = &self.repository;
         let base = self.base_of(task, attempt)?;
         let name = names::of_attempt(&self.run, task, attempt, Part::Result);
-        if let Some(commit) = repository.commit_of(&name)? {
-            return self.described(commit, base, (task, attempt), story.scope.as_deref());
+        let known = repository.commit_of(&name)?;
+        // Conflicts must be resolved by whoever comes to them.
+        if story.scope == Scope::Review && base.conflicts.is_empty() {
+            // Before the result, so that a crash in between leaves nothing unkept.
+            let aside = self.set_aside((task, attempt), &base.commit, known.is_some(), story)?;
+            if known.is_none() {
+                repository.create(&name, &base.commit)?;
+            }
+            let delivered = self.described(base.commit.clone(), base, (task, attempt), &story.scope)?;
+            return Ok(Delivered { aside, ..delivered });
+        }
+        if let Some(commit) = known {
+            return self.described(commit, base, (task, attempt), &story.scope);
         }
         let tree = self.path(task, attempt);
         let wrong = self.uncommittable(task, attempt, &base.commit)?;
         if !wrong.is_empty() {
-            return Ok(Delivered { commit: base.commit.clone(), base, files: 0, lines: (0, 0), wrong });
+            let commit = base.commit.clone();
+            return Ok(Delivered { commit, base, files: 0, lines: (0, 0), wrong, aside: None });
         }
         let commit = self.commit(&tree, task, attempt, &base.commit, story)?;
         repository.create(&name, &commit)?;
-        self.described(commit, base, (task, attempt), story.scope.as_deref())
+        self.described(commit, base, (task, attempt), &story.scope)
+    }
+
+    /// Keeps what a task that only reviews changed in its tree; nothing if it changed no file.
+    fn set_aside(
+        &self,
+        (task, attempt): (&str, u32),
+        base: &str,
+        is_delivered: bool,
+        story: &Story,
+    ) -> Result<Option<Aside>, Trouble> {
+        let commit = self.repository.commit_of(&names::of_attempt(&self.run, task, attempt, Part::Lost))?;
+        let commit = match commit {
+            None if is_delivered => return Ok(None),
+            None => self.lost(task, attempt, "which only reviewed", story.clone())?,
+            known => known,
+        };
+        let files = match &commit {
+            Some(commit) => self.repository.files_between(base, commit)?.into_iter().map(|file| file.path).collect(),
+            None => self.large_files(task, attempt)?,
+        };
+        Ok((!files.is_empty()).then_some(Aside { commit, files }))
     }
 
     /// Says that an attempt comes to what an earlier one did: it was only checked again.
@@ -67,7 +123,7 @@ impl Trees {
         &self,
         task: &str,
         (attempt, earlier): (u32, u32),
-        scope: Option<&[String]>,
+        scope: &Scope,
     ) -> Result<Option<Delivered>, Trouble> {
         let of = |attempt, part| names::of_attempt(&self.run, task, attempt, part);
         let Some(commit) = self.repository.commit_of(&of(earlier, Part::Result))? else { return Ok(None) };
@@ -93,23 +149,22 @@ impl Trees {
             }
             let commit = match self.repository.commit_of(&of(Part::Lost))? {
                 Some(commit) => Some(commit),
-                None => self.lost(task, attempt)?,
+                None => self.lost(task, attempt, "which did not complete", Story::default())?,
             };
             last = last.or(commit);
         }
         Ok(last)
     }
 
-    /// Keeps what is in a tree whose worker failed or was lost; nothing if that is what it began with. A file that is too large
-    /// stays in the tree only.
-    fn lost(&self, task: &str, attempt: u32) -> Result<Option<String>, Trouble> {
+    /// Keeps what is in a tree beside any result: its worker failed, was lost or only reviewed. Nothing if that is what it began with. A file
+    /// that is too large stays in the tree only.
+    fn lost(&self, task: &str, attempt: u32, why: &str, story: Story) -> Result<Option<String>, Trouble> {
         let name = names::of_attempt(&self.run, task, attempt, Part::Base);
         let Some(base) = self.repository.commit_of(&name)? else { return Ok(None) };
         if !self.large_files(task, attempt)?.is_empty() {
             return Ok(None);
         }
-        let story =
-            Story { subject: format!("{task}: left by attempt {attempt}, which did not complete"), ..Story::default() };
+        let story = Story { subject: format!("{task}: left by attempt {attempt}, {why}"), ..story };
         let commit = self.commit(&self.path(task, attempt), task, attempt, &base, &story)?;
         if commit == base {
             return Ok(None);

@@ -10,7 +10,7 @@ use team_executor_agents::Ended;
 use team_executor_agents::git::{Call, Git};
 use tempfile::TempDir;
 
-use crate::{Consent, Dirty, Extras, Land, Landed, Repository, Story, Submodules, Trees, Trouble};
+use crate::{Consent, Dirty, Extras, Land, Landed, Repository, Scope, Story, Submodules, Trees, Trouble};
 
 /// A repository of a user, and a place for trees.
 struct Place {
@@ -131,7 +131,7 @@ fn story() -> Story {
         role: "worker".to_owned(),
         agent: "fake".to_owned(),
         seconds: 1_700_000_000,
-        scope: None,
+        scope: Scope::All,
     }
 }
 
@@ -276,8 +276,8 @@ fn task_that_was_only_checked_again_has_the_same_result() {
     let place = Place::new();
     let trees = place.open().unwrap();
     let commit = place.attempt(&trees, "A", &[], &[("x", "1")]);
-    assert_eq!(trees.deliver_again("A", (3, 2), None).unwrap(), None);
-    assert_eq!(trees.deliver_again("A", (2, 1), None).unwrap().unwrap().commit, commit);
+    assert_eq!(trees.deliver_again("A", (3, 2), &Scope::All).unwrap(), None);
+    assert_eq!(trees.deliver_again("A", (2, 1), &Scope::All).unwrap().unwrap().commit, commit);
     assert_eq!(trees.results().unwrap()["A"], (2, commit));
     assert_eq!(std::fs::read_to_string(trees.path("A", 2).join("x")).unwrap(), "1");
 }

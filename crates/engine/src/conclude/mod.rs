@@ -36,7 +36,7 @@ pub(crate) use self::outcome::{Delivery, conclude};
 pub(crate) use self::report::WorkerReport;
 pub(crate) use self::report::{REPORTED_BY, RESULT_BYTES};
 pub(crate) use self::results::{RESULT, Results};
-pub(crate) use self::review::{is_supervised, with_checkpoints};
+pub(crate) use self::review::{is_supervised, only_reviews, with_checkpoints};
 pub(crate) use self::take_over::TakeOver;
 use crate::begin::run_at::{RunAt, logs};
 use crate::options::{Failure, Options};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use team_executor_core::run::{Review, TaskPolicy};
-use team_executor_core::{Graph, Judge, Session, Task, TaskIndex, Verdict};
+use team_executor_core::{Graph, Judge, RoleName, Session, Task, TaskIndex, Verdict};
 
 use super::demands::AttemptDemands;
 use super::report::{Severity, WorkerReport};
@@ -33,6 +33,17 @@ pub(crate) fn with_checkpoints(
         }
     }
     tasks
+}
+
+/// Whether a task only reviews the work of others: a supervisor's, or one of a role that reviews.
+pub(crate) fn only_reviews(task: &Task) -> bool {
+    is_supervised(task) || is_reviewer(&task.role)
+}
+
+/// Whether a role reviews the work of others, by its name.
+pub(super) fn is_reviewer(role: &RoleName) -> bool {
+    let mut words = role.as_str().split(|c: char| !c.is_alphanumeric());
+    words.any(|word| ["reviewer", "evaluator"].iter().any(|reviewer| word.eq_ignore_ascii_case(reviewer)))
 }
 
 /// Whether the task is a supervisor's, who must give a verdict.
@@ -103,7 +114,7 @@ fn read(report: &WorkerReport, index: TaskIndex, graph: &Graph) -> Review {
 
 #[cfg(test)]
 mod tests {
-    use team_executor_core::{RoleName, SessionId, TaskId};
+    use team_executor_core::{SessionId, TaskId};
 
     use super::*;
 

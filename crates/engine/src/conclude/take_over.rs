@@ -4,13 +4,14 @@
 use std::path::Path;
 
 use team_executor_core::run::{Event, Run, Then, Work};
-use team_executor_core::{RoleName, Session, Task, TaskIndex, TaskStatus};
+use team_executor_core::{Session, Task, TaskIndex, TaskStatus};
 use team_executor_files::discovery::{self, TaskDiscovery};
 use team_executor_files::json;
 use team_executor_store::{Disk, Durability, Kind, replace};
 
 use super::demands::{Discovery, Known, Reports, file_name};
 use super::report::{Severity, WorkerReport};
+use super::review::is_reviewer;
 use crate::begin::run_at::RunAt;
 use crate::conclude::wisdom;
 
@@ -108,7 +109,7 @@ fn score(&(report, found): &(&WorkerReport, &TaskDiscovery), task: &Task, proble
     }
     let why = match found.quality_score {
         None => "it is not a number from 0 to 100".to_owned(),
-        Some(score) if reviews(&task.role) => return Some(score),
+        Some(score) if is_reviewer(&task.role) => return Some(score),
         Some(_) => format!("only reviewers and evaluators give a score; its role is '{}'", task.role),
     };
     problems.push(format!("{}: its quality_score was ignored: {why}", task.id));
@@ -119,12 +120,6 @@ fn score(&(report, found): &(&WorkerReport, &TaskDiscovery), task: &Task, proble
 fn dispute(report: &WorkerReport) -> Option<String> {
     let dispute = report.dispute.as_ref().filter(|dispute| dispute.severity == Severity::Medium)?;
     Some(format!("no consensus (MEDIUM): {}", dispute.reason.as_deref().unwrap_or_default()))
-}
-
-/// Whether a role reviews the work of others, by its name.
-fn reviews(role: &RoleName) -> bool {
-    let mut words = role.as_str().split(|c: char| !c.is_alphanumeric());
-    words.any(|word| ["reviewer", "evaluator"].iter().any(|reviewer| word.eq_ignore_ascii_case(reviewer)))
 }
 
 /// Writes the discovery of a task that is over, with the score that counts.
@@ -142,7 +137,7 @@ fn put<D: Disk>(
 
 #[cfg(test)]
 mod tests {
-    use team_executor_core::TaskId;
+    use team_executor_core::{RoleName, TaskId};
 
     use super::*;
     use crate::conclude::wisdom::Book;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use team_executor_trees::{Delivered, Donor, Made, Stage, Story, Trees, Trouble};
+use team_executor_trees::{Delivered, Donor, Made, Scope, Stage, Story, Trees, Trouble};
 
 use crate::dispatch::inbox::{Message, Outbox};
 
@@ -27,7 +27,7 @@ pub(crate) enum Errand {
     /// What is in the tree of an attempt, as a commit.
     Deliver { slot: usize, task: String, attempt: u32, story: Box<Story> },
     /// The same as an earlier attempt came to.
-    Again { slot: usize, task: String, attempt: u32, earlier: u32, scope: Option<Vec<String>> },
+    Again { slot: usize, task: String, attempt: u32, earlier: u32, scope: Scope },
     /// What the trunk would be with these, one after the other: a task and its commit each.
     Fold(Vec<(String, String)>),
     /// The files of a commit, in the tree of the trunk; a moment later, if there were no means to run the tests.
@@ -174,7 +174,7 @@ fn done(trees: &Trees, errand: &Errand, watch: &Watch) -> News {
             News::Delivered { slot: *slot, delivered, escaped: watch.changed(trees) }
         }
         Errand::Again { slot, task, attempt, earlier, scope } => {
-            let delivered = insisting(|| trees.deliver_again(task, (*attempt, *earlier), scope.as_deref()));
+            let delivered = insisting(|| trees.deliver_again(task, (*attempt, *earlier), scope));
             News::Delivered { slot: *slot, delivered, escaped: Vec::new() }
         }
         Errand::Fold(results) => News::Folded(insisting(|| folded(trees, results))),

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use team_executor_core::run::{Outcome, Run, Work};
-use team_executor_core::{Session, TaskIndex, TaskStatus, Timestamp};
+use team_executor_core::{Session, Task, TaskIndex, TaskStatus, Timestamp};
 use team_executor_store::{Durability, replace};
-use team_executor_trees::{Consent, Delivered, Donor, Landed, Made, Overview, Repository, Story, Trees, Trouble, mark};
+use team_executor_trees::{
+    Consent, Delivered, Donor, Landed, Made, Overview, Repository, Scope, Story, Trees, Trouble, mark,
+};
 
 use super::bench::{Errand, insisting};
 use super::{Bench, Dirty, Queue, Settings, Step};
@@ -227,11 +229,11 @@ impl Isolation {
     }
 
     /// Takes what an earlier attempt came to for a check without a worker; `false` if there is nothing.
-    pub(crate) fn again(&mut self, slot: usize, work: Work, task: &str) -> bool {
+    pub(crate) fn again(&mut self, slot: usize, work: Work, task: &Task) -> bool {
         let Some((earlier, _)) = self.results.get(&work.task) else { return false };
-        let (task, attempt, earlier) = (task.to_owned(), work.attempt, *earlier);
+        let (attempt, earlier, scope) = (work.attempt, *earlier, self.settings.scope(work.task, task));
+        let task = task.id.to_string();
         self.stages.insert(slot, Stage { work, ended: Some(Completed::Again), is_recalled: false });
-        let scope = self.settings.scope(work.task).map(<[String]>::to_vec);
         self.ask(Errand::Again { slot, task, attempt, earlier, scope });
         true
     }
@@ -320,7 +322,7 @@ pub(crate) fn story(
     task: TaskIndex,
     (agent, findings): (&str, Option<&str>),
     at: Timestamp,
-    scope: Option<&[String]>,
+    scope: Scope,
 ) -> Story {
     let task = &session.tasks[task.get()];
     let subject = format!("{}: {}", task.id, task.label());
@@ -334,7 +336,7 @@ pub(crate) fn story(
         role: task.role.to_string(),
         agent: agent.to_owned(),
         seconds: at.as_micros().div_euclid(1_000_000),
-        scope: scope.map(<[String]>::to_vec),
+        scope,
     }
 }
 

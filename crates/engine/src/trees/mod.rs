@@ -15,7 +15,8 @@ mod queue;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use team_executor_core::TaskIndex;
+use team_executor_core::{Task, TaskIndex};
+use team_executor_trees::Scope;
 pub(crate) use team_executor_trees::{Dirty, Extras, Land};
 
 pub use self::bench::News;
@@ -23,6 +24,7 @@ pub(crate) use self::bench::{Bench, Errand};
 pub(crate) use self::isolation::{Completed, Isolation, repository, story};
 pub(crate) use self::queue::{Member, Queue, Step};
 use crate::conclude::artifacts::Verify;
+use crate::conclude::only_reviews;
 
 /// Which tasks have trees of their own, and what becomes of what they change.
 #[derive(Debug, Clone)]
@@ -89,9 +91,13 @@ impl Conflict {
 }
 
 impl Settings {
-    /// The files that a task may change, if not all.
-    pub fn scope(&self, task: TaskIndex) -> Option<&[String]> {
-        self.scopes.get(&task).map(Vec::as_slice)
+    /// The files that a task may change. One that only reviews changes none, unless that is settled otherwise.
+    pub(crate) fn scope(&self, index: TaskIndex, task: &Task) -> Scope {
+        match self.scopes.get(&index) {
+            Some(patterns) => Scope::Only(patterns.clone()),
+            None if only_reviews(task) => Scope::Review,
+            None => Scope::All,
+        }
     }
 
     /// Whether a task has trees of its own.

@@ -6,7 +6,7 @@ use std::path::Path;
 use team_executor_agents::git::Git;
 
 use super::{Place, git_in, story, write};
-use crate::{Consent, Dirty, Extras, Land, Landed, Repository, Submodules, Trees, Trouble};
+use crate::{Consent, Dirty, Extras, Land, Landed, Repository, Scope, Story, Submodules, Trees, Trouble};
 
 #[test]
 fn what_a_lost_worker_left_is_kept_before_the_next_attempt() {
@@ -272,4 +272,42 @@ fn content_that_a_killed_git_did_not_keep_is_read_again() {
     std::fs::remove_file(place.project().join(".git/objects").join(folder).join(file)).unwrap();
     let delivered = trees.deliver("A", 1, &story()).unwrap();
     assert_eq!((place.shown(&delivered.commit, "a.txt").as_str(), delivered.files), ("changed\n", 1));
+}
+
+/// R: G-05
+#[test]
+fn change_of_a_review_is_kept_and_is_no_result() {
+    let place = Place::new();
+    let trees = place.open().unwrap();
+    let story = Story { scope: Scope::Review, ..story() };
+    let made = trees.make("R", 1, &[]).unwrap();
+    write(&made.path, "a.txt", "tried\n");
+    write(&made.path, "built.o", "x\n");
+    let delivered = trees.deliver("R", 1, &story).unwrap();
+    assert_eq!((&delivered.commit, delivered.files), (&made.base.commit, 0));
+    let aside = delivered.aside.clone().unwrap();
+    assert_eq!(aside.files, ["a.txt", "built.o"]);
+    assert_eq!(place.shown(aside.commit.as_deref().unwrap(), "a.txt"), "tried\n");
+    assert_eq!(trees.deliver("R", 1, &story).unwrap(), delivered, "asked again it says the same");
+    let idle = trees.make("Q", 1, &[]).unwrap();
+    assert_eq!(trees.deliver("Q", 1, &story).unwrap().aside, None);
+    write(&idle.path, "late.txt", "x\n");
+    let stored = trees.remove_stored(Consent::OfUser).unwrap();
+    let of = |folder: &str| stored.iter().find(|one| one.folder == folder).unwrap().stays.clone();
+    assert_eq!(of("R.1"), None, "all of it is a commit");
+    assert_eq!(of("Q.1").as_deref(), Some("it was changed since its commit: late.txt"));
+}
+
+#[test]
+fn review_that_begins_with_a_conflict_may_resolve_it() {
+    let place = Place::new();
+    let trees = place.open().unwrap();
+    let a = place.attempt(&trees, "A", &[], &[("a.txt", "A\n")]);
+    let b = place.attempt(&trees, "B", &[], &[("a.txt", "B\n")]);
+    let made = trees.make("R", 1, &[a, b]).unwrap();
+    assert_eq!(made.base.conflicts, ["a.txt"]);
+    write(&made.path, "a.txt", "AB\n");
+    let delivered = trees.deliver("R", 1, &Story { scope: Scope::Review, ..story() }).unwrap();
+    assert_eq!((delivered.aside, delivered.wrong), (None, vec![]));
+    assert_eq!(place.shown(&delivered.commit, "a.txt"), "AB\n");
 }

@@ -10,6 +10,7 @@ mod queue;
 mod real_agents;
 mod removal;
 mod repositories;
+mod reviews;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -160,7 +160,7 @@ impl Desk for RealDesk<'_> {
 
     fn check_again(&mut self, rules: &Run, slot: usize, work: Work) {
         if let Some(trees) = self.workspace.isolation_mut(work.task)
-            && trees.again(slot, work, self.session.tasks[work.task.get()].id.as_str())
+            && trees.again(slot, work, &self.session.tasks[work.task.get()])
         {
             return;
         }

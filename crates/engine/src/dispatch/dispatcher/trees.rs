@@ -7,8 +7,8 @@ use std::path::Path;
 use team_executor_agents::{Ended, Exit};
 use team_executor_beneath::ours;
 use team_executor_core::run::{ErrorClass, Outcome, Review, Run, Work};
-use team_executor_core::{TaskIndex, Verdict};
-use team_executor_trees::{Delivered, Landed, Made, Overview, Stage, Trouble};
+use team_executor_core::{Task, TaskIndex, Verdict};
+use team_executor_trees::{Aside, Delivered, Landed, Made, Overview, Scope, Stage, Trouble};
 
 use super::desk::RealDesk;
 use super::tell_problems;
@@ -93,7 +93,7 @@ impl RealDesk<'_> {
             Completed::Worked { outcome: Outcome::Completed { findings, .. }, .. } => findings.as_deref(),
             _ => None,
         };
-        let scope = self.workspace.isolation(work.task).and_then(|trees| trees.settings().scope(work.task));
+        let scope = self.scope(work.task);
         let story = story(&self.session, work.task, (agent.as_str(), findings), clock::now(), scope);
         let task = self.session.tasks[work.task.get()].id.clone();
         if let Some(trees) = &mut self.workspace.trees {
@@ -127,6 +127,7 @@ impl RealDesk<'_> {
                 trees.has_delivered(work, &delivered);
                 if !matches!(ended, Completed::Again) {
                     self.tell_changes(&task, work, &delivered);
+                    self.tell_only_reviewed(work.task, delivered.aside.as_ref());
                 }
                 if !delivered.wrong.is_empty() {
                     return Some(self.unqueued(rejected(delivered.wrong.join("\n"))));
@@ -157,12 +158,32 @@ impl RealDesk<'_> {
         let names: Vec<&str> = tasks.into_iter().map(|task| self.id(task)).collect();
         let who =
             if names.is_empty() { "tasks were at work".to_owned() } else { format!("{} worked", names.join(", ")) };
-        let more = files.len().saturating_sub(TOLD);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let files = files.iter().take(TOLD).cloned().collect::<Vec<_>>().join(", ");
+        let files = named(files);
         let told = format!(
-            "while {who}, your checkout changed: {files}{more}. If you did not do that, an agent left its tree; \
+            "while {who}, your checkout changed: {files}. If you did not do that, an agent left its tree; \
              what it did there is in no commit of a task"
+        );
+        tell_problems(vec![told], self.tell);
+    }
+
+    /// The files that a task may change in its tree.
+    fn scope(&self, index: TaskIndex) -> Scope {
+        let task = &self.session.tasks[index.get()];
+        self.workspace.isolation(index).map(|trees| trees.settings().scope(index, task)).unwrap_or_default()
+    }
+
+    /// Warns that a task that only reviews changed files, which nothing builds on.
+    fn tell_only_reviewed(&mut self, index: TaskIndex, aside: Option<&Aside>) {
+        let Some(Aside { commit, files }) = aside else { return };
+        let Task { id, role, .. } = &self.session.tasks[index.get()];
+        let kept = match commit {
+            Some(commit) => format!("the commit {commit} keeps them"),
+            None => "they stay in its tree".to_owned(),
+        };
+        let told = format!(
+            "{id} only reviews, so files that it changed in its tree are no part of its result: {}; {kept}. \
+             A `scope` for the role '{role}' names files that it may change",
+            named(files)
         );
         tell_problems(vec![told], self.tell);
     }
@@ -415,10 +436,16 @@ impl RealDesk<'_> {
         let Some(made) = self.workspace.isolation(work.task).and_then(|trees| trees.made(work)) else { return text };
         text.push_str(
             "\n## Your working tree\n\
-             The current folder is a copy of the repository that only this task has. Change files in it, never elsewhere in the project.\n\
-             It begins with what the tasks have delivered that yours builds on. You need not commit: everything that\n\
-             is not ignored is committed for you when you end. Never push.\n",
+             The current folder is a copy of the repository that only this task has. It begins with what the tasks have\n\
+             delivered that yours builds on. Work in it, never elsewhere in the project. ",
         );
+        let is_writer = self.scope(work.task) != Scope::Review || !made.base.conflicts.is_empty();
+        text.push_str(match is_writer {
+            true => {
+                "You need not commit:\neverything that is not ignored is committed for you when you end. Never push.\n"
+            }
+            false => "You only\nreview: you can build and test, but files that you change are no part of your result. Never push.\n",
+        });
         if !made.base.conflicts.is_empty() {
             text.push_str(
                 "These files hold conflicts between what was merged. Resolve them first; no marker may stay:\n",
@@ -463,16 +490,20 @@ fn nth(worker: &Worker) -> usize {
     worker.demands.all_commands().count() + 1
 }
 
+/// The first of some files, and how many more there are.
+fn named(files: &[String]) -> String {
+    let more = files.len().saturating_sub(TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", files.iter().take(TOLD).cloned().collect::<Vec<_>>().join(", "))
+}
+
 fn rejected(error: String) -> Outcome {
     Outcome::Failed { class: ErrorClass::Rejected, error }
 }
 
 /// What an attempt comes to whose result does not merge: its task is done again, or a person is asked.
 fn conflicting(member: Member, files: &[String], asks: bool) -> Outcome {
-    let named = files.iter().take(TOLD).cloned().collect::<Vec<_>>().join(", ");
-    let more = files.len().saturating_sub(TOLD);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let why = format!("it conflicts with what other tasks have changed since, in: {named}{more}");
+    let why = format!("it conflicts with what other tasks have changed since, in: {}", named(files));
     let Outcome::Completed { findings, .. } = member.outcome else { return member.outcome };
     if !asks {
         return rejected(format!("{why}; the next attempt begins with both"));
