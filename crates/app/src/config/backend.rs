@@ -11,7 +11,7 @@ use super::values::{Reader, get};
 use super::{Origin, Set, Settings};
 use crate::error::Error;
 
-const KEYS: &[&str] = &["url", "ca", "cert", "key", "user", "password_file"];
+pub(super) const KEYS: &[&str] = &["url", "ca", "cert", "key", "user", "password_file"];
 /// Names the backend in the environment.
 pub(crate) const VARIABLE: &str = "TEAM_EXECUTOR_BACKEND";
 /// As a backend: none, whatever is configured.

@@ -464,6 +464,7 @@ mod tests {
             ("/$defs/artifact", checks::KEYS),
             ("/$defs/on", on::KEYS),
             ("/properties/machine", machine::KEYS),
+            ("/properties/backend", crate::config::backend::KEYS),
         ] {
             let section = schema.pointer(place).unwrap();
             assert_eq!(section["additionalProperties"], Value::Bool(false), "{place}");
