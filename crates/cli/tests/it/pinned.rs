@@ -18,6 +18,7 @@ const VARYING: &[(&str, &str)] = &[
     (r"\b\d+ s\b", "0 s"),
     (r" \d+:\d{2}\b", " 0:00"),
     (r", about [^,\n]* left", ""),
+    (r"\([0-9a-f]{10}\)", "(COMMIT)"),
     (r" +\n", "\n"),
 ];
 

@@ -3,6 +3,7 @@
 use team_executor_testkit::{Gate, Screen, World};
 
 use super::pin;
+use crate::trees::repository;
 
 /// A terminal that is about to show a frame, and what must be on it before it is pinned. The last text is in its last line.
 #[track_caller]
@@ -92,4 +93,33 @@ fn frames_at_a_checkpoint_are_pinned() {
     pinned("checkpoint-help", &mut terminal, &["y, approve or resume continues", "next start asks again\n>"]);
     terminal.type_in("y\n");
     assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
+}
+
+/// Tasks with trees whose tests wait at a gate; the second task waits at one, too.
+fn isolated(list: &[(&str, &str)]) -> (World, [Gate; 2]) {
+    let files = [("a", "1\n"), ("check.sh", "[ -e c ] || exec cat \"$HOME/tests\"\n")];
+    let world = repository(list, "[merge]\nverify = [\"sh\", \"check.sh\"]\nbatch = 1\n", &files);
+    let gates = ["tests", "second"].map(|name| Gate::new(world.dir().with_file_name("home").join(name)));
+    (world, gates)
+}
+
+const IN_TREES: &str =
+    "sh -c 'if [ $TEAM_EXECUTOR_TASK = A ]; then echo 2 > a; else cat \"$HOME/second\"; echo 2 > b; echo 3 > c; fi'";
+
+/// R: U-05
+#[test]
+fn frames_of_tasks_with_trees_are_pinned() {
+    let args = ["run", "--session=S", "--agent-command", IN_TREES, "-y", "--trust-project", "-c", "2"];
+    let (world, [tests, second]) = isolated(&[("A", ""), ("B", "")]);
+    let mut terminal = Screen::start(world.command(&args), 80, 24);
+    terminal.wait_for("is tested with what is merged");
+    second.open();
+    pinned("trees-in-the-queue", &mut terminal, &["B changed 2 files", "+2 -0; waits to be merged"]);
+    tests.open();
+    assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
+    let (world, [tests, _]) = isolated(&[("A", "")]);
+    let mut terminal = Screen::start(world.command(&args), 80, 24);
+    tests.open();
+    assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
+    pin("frame-trees-landed", &terminal.glass().screen().join("\n"));
 }
