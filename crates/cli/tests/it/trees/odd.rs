@@ -121,6 +121,9 @@ fn files_of_lfs_are_pointers_without_it_and_files_with_it() {
     let branch = super::branch(&world);
     assert_eq!(shown(&world, &branch, "seen"), "large\n");
     assert!(shown(&world, &branch, "big.bin").starts_with("version https://git-lfs"), "a pointer is committed");
+    assert!(super::trees(&world).is_empty());
+    let content = git(&world, &["cat-file", "--filters", &format!("{branch}:big.bin")]);
+    assert_eq!(content, "larger\n", "the content outlives the tree");
 }
 
 #[test]
