@@ -9,6 +9,9 @@ use std::collections::VecDeque;
 
 use team_executor_core::run::{Outcome, Work};
 
+/// How often in a row tests that were lost run again.
+const MOST_LOST: u32 = 3;
+
 /// A result that is to join the trunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
@@ -71,6 +74,8 @@ struct Round {
     /// So many are being tried.
     trying: usize,
     tries: u32,
+    /// So often the tests were lost before they said anything.
+    lost: u32,
 }
 
 impl Queue {
@@ -137,7 +142,7 @@ impl Queue {
         // What changes nothing needs no tests.
         let changes = commits.last() != Some(&trunk);
         let well = if self.tests && changes { 0 } else { trying };
-        self.round = Some(Round { trunk, steps: commits, well, fails: None, trying, tries: 0 });
+        self.round = Some(Round { trunk, steps: commits, well, fails: None, trying, tries: 0, lost: 0 });
         steps.extend(self.go_on());
         steps
     }
@@ -146,6 +151,7 @@ impl Queue {
     pub(crate) fn tried(&mut self, is_well: bool) -> Vec<Step> {
         let flaky = self.flaky;
         let Some(round) = &mut self.round else { return Vec::new() };
+        round.lost = 0;
         if is_well {
             (round.well, round.tries) = (round.trying, 0);
         } else if round.tries < flaky {
@@ -154,6 +160,17 @@ impl Queue {
             (round.fails, round.tries) = (Some(round.trying), 0);
         }
         self.go_on()
+    }
+
+    /// The tests were lost with their keeper, which says nothing of what was tried. They run again, unless they end their keeper each time.
+    pub(crate) fn lost(&mut self) -> Vec<Step> {
+        match &mut self.round {
+            Some(round) if round.lost < MOST_LOST => {
+                round.lost += 1;
+                self.go_on()
+            }
+            _ => self.tried(false),
+        }
     }
 
     /// What was tried was ended before it said anything: the batch waits again.
@@ -313,6 +330,24 @@ mod tests {
         queue.folded("t".into(), vec![Ok("c1".into())]);
         queue.tried(false);
         assert!(matches!(queue.tried(false)[..], [Step::Culprit(_)]));
+    }
+
+    #[test]
+    fn lost_tests_run_again_and_a_result_is_not_to_blame() {
+        let mut queue = Queue::new(5, 0, true);
+        queue.add(member(0));
+        queue.folded("t".into(), vec![Ok("c1".into())]);
+        for _ in 0..MOST_LOST {
+            assert_eq!(queue.lost(), [Step::Try("c1".into())]);
+        }
+        assert!(matches!(queue.tried(true)[..], [Step::Advance { .. }]));
+        queue.advanced();
+        queue.add(member(1));
+        queue.folded("t".into(), vec![Ok("c1".into())]);
+        for _ in 0..MOST_LOST {
+            queue.lost();
+        }
+        assert!(matches!(queue.lost()[..], [Step::Culprit(_)]), "tests that always end their keeper fail");
     }
 
     #[test]

@@ -113,3 +113,17 @@ fn isolation_is_chosen_for_roles_and_tasks_and_the_base_for_all() {
     let report = read(folder(&world).join("context.md"));
     assert!(report.contains("- changes: 2 files, +2 -0; merged\n"), "{report}");
 }
+
+/// R: G-04
+#[test]
+fn tests_whose_keeper_is_killed_run_again_and_blame_no_task() {
+    let world = repository(&[("A", "")], "[merge]\nverify = [\"sh\", \"check.sh\"]\nflaky = 0\n", &[("a", "")]);
+    let dir = world.dir().display();
+    let check = format!("echo run >> {dir}/checks.starts; [ $(wc -l < {dir}/checks.starts) -gt 2 ] || kill -9 $PPID");
+    world.write("check.sh", check);
+    commit(&world);
+    does(&world, "A", "echo $TEAM_EXECUTOR_ATTEMPT > a");
+    let ran = run(&world, &scripted(&world), &[]);
+    assert_eq!((ran.code, starts(&world, "A"), starts(&world, "checks")), (Some(0), 1, 3), "{ran}");
+    assert!(shown(&world, &branch(&world), "a").ends_with("/1\n"));
+}

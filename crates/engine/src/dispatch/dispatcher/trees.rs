@@ -340,7 +340,7 @@ impl RealDesk<'_> {
                     let command = command.map(|command| command.command.join(" "));
                     trees.said = format!("`{}`: {why}\n{}", command.unwrap_or_default(), printed.join("\n"));
                 }
-                trees.queue.tried(false)
+                if ended.is_none() { trees.queue.lost() } else { trees.queue.tried(false) }
             }
         };
         self.soon(steps);
