@@ -73,7 +73,7 @@ impl Trees {
         let base = self.base_of(task, attempt)?;
         let name = names::of_attempt(&self.run, task, attempt, Part::Result);
         let known = repository.commit_of(&name)?;
-        // Conflicts must be resolved by whoever comes to them.
+        // A task that begins with conflicts resolves them, also one that reviews.
         if story.scope == Scope::Review && base.conflicts.is_empty() {
             // Before the result, so that a crash in between leaves nothing unkept.
             let aside = self.set_aside((task, attempt), &base.commit, known.is_some(), story)?;
