@@ -291,7 +291,7 @@ fn change_of_a_review_is_kept_and_is_no_result() {
     assert_eq!(trees.deliver("R", 1, &story).unwrap(), delivered, "asked again it says the same");
     place.git(&["update-ref", "-d", "refs/team-executor/EX-1/t/R/1/result"]);
     assert_eq!(trees.deliver("R", 1, &story).unwrap(), delivered, "also after a crash between both refs");
-    assert_eq!(trees.results().unwrap()["R"], (1, made.base.commit.clone()));
+    assert_eq!(trees.results().unwrap()["R"], (1, made.base.commit));
     let idle = trees.make("Q", 1, &[]).unwrap();
     assert_eq!(trees.deliver("Q", 1, &story).unwrap().aside, None);
     write(&idle.path, "late.txt", "x\n");
