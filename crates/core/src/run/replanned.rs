@@ -75,7 +75,9 @@ impl Run {
             let is_waiting =
                 |task: &TaskIndex| self.has(*task) && self.state.tasks[task.get()].status == TaskStatus::Pending;
             if let Some(task) = self.graph.index_of(id.as_str()).filter(is_waiting) {
-                self.state.tasks[task.get()].is_absent = true;
+                let state = &mut self.state.tasks[task.get()];
+                state.is_absent = true;
+                state.intended = state.intended.min(state.attempt); // a replay may not know what was intended of it
                 self.state.counts.pending -= 1;
                 self.count_dependencies(task); // it waits for nothing
             }

@@ -166,7 +166,7 @@ impl<F: DiskFile> Conductor<F> {
         let is_at_rest = matches!(inputs.last(), Some(Input::Used { .. }));
         for input in inputs {
             let (waited_for, refused) = self.decide(input)?;
-            at_once |= waited_for;
+            at_once |= waited_for || refused.is_some(); // an answer says so, and nothing follows that is not durable
             refusals.push(refused);
         }
         if is_at_rest {

@@ -242,7 +242,7 @@ impl Model {
     fn replan(&mut self, record: Record<'_>) {
         let Some((needs, gone)) = self.replanned(record).cloned() else { return };
         for task in 0..self.tasks.len() {
-            if needs[task] != self.needs[task] {
+            if needs[task] != self.needs[task] || gone[task] {
                 self.tasks[task].intended = self.tasks[task].intended.min(self.tasks[task].attempt);
             }
             self.tasks[task].absent |= gone[task];
