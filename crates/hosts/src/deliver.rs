@@ -116,7 +116,7 @@ fn place(here: &Here, given: &Given, parcel: &Parcel, staging: &Path) -> io::Res
     Ok(())
 }
 
-/// Moves away what stands where a delivery belongs.
+/// Moves files aside that are in the place of a delivery.
 fn make_way(here: &Here, given: &Given, to: &team_executor_beneath::Dir, name: &str) -> io::Result<()> {
     match to.dir(name).and_then(|folder| folder.count()) {
         Err(Errno::NOENT) => return Ok(()),

@@ -20,7 +20,7 @@ pub(crate) struct Given {
     /// How long that host goes on without the backend, in milliseconds.
     pub(crate) lease_ms: u64,
     pub(crate) artifacts: Option<String>,
-    /// Where what stands in the place of these goes.
+    /// Files that are in the place of these are moved here.
     pub(crate) aside: String,
     pub(crate) result: String,
     pub(crate) logs: [String; 2],

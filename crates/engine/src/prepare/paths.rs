@@ -20,7 +20,7 @@ pub(crate) struct Paths<'p> {
 }
 
 impl Paths<'_> {
-    /// What stands for a path in what a worker is told.
+    /// Replaces a path in texts for workers.
     pub(crate) fn told(&self, path: &Path) -> PathBuf {
         let below = |folder: &Path, link: &str| {
             let rest = path.strip_prefix(folder).ok()?;
