@@ -87,6 +87,22 @@ fn failure_of_the_tests_is_tried_again_as_often_as_wanted() {
     }
 }
 
+/// R: G-01
+#[test]
+fn trees_lie_where_the_user_wants_them() {
+    let mut world = repository(&[("A", "")], "", &[("a", "1\n")]);
+    let (config, root) = (world.dir().with_file_name("own-config"), world.dir().with_file_name("elsewhere"));
+    world.env("XDG_CONFIG_HOME", config.to_str().expect("text"));
+    std::fs::create_dir_all(config.join("team-executor")).expect("a folder");
+    let text = format!("[defaults]\nisolation = \"worktree\"\n[isolation]\nroot = {root:?}\n");
+    std::fs::write(config.join("team-executor/config.toml"), text).expect("written");
+    does(&world, "A", "pwd > where");
+    let ran = run(&world, &scripted(&world), &[]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let place = shown(&world, &branch(&world), "where");
+    assert!(place.starts_with(root.to_str().expect("text")), "{place}");
+}
+
 /// R: G-01, G-02
 #[test]
 fn isolation_is_chosen_for_roles_and_tasks_and_the_base_for_all() {
